@@ -1,0 +1,1 @@
+"""What can be known: entities, facts, events, units, and the store that holds them with their sources."""

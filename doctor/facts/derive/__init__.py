@@ -1,0 +1,1 @@
+"""Facts computed from other facts; one file a topic."""

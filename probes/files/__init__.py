@@ -1,0 +1,1 @@
+"""Readers of what a job left behind: logs, configurations, node dumps, tables."""
