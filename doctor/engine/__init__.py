@@ -1,0 +1,1 @@
+"""Reasoning: candidates, belief, folding of consequences, roots, the next best step."""

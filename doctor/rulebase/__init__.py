@@ -1,0 +1,1 @@
+"""Reading the rule base: model, load, conditions, lint, rule tests, pages."""

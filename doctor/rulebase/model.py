@@ -1,0 +1,183 @@
+"""What a rule is, once read and checked. Rules hold data only; the engine reasons with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import log
+from typing import Any
+
+from doctor.facts.model import EventSpec, FactSpec, Scope
+
+PRIORS: Mapping[str, float] = {"rare": 0.005, "uncommon": 0.03, "common": 0.10, "frequent": 0.25}
+"""How often a cause is met among jobs in trouble; calibrated on scored cases."""
+
+LIKELIHOODS: Mapping[str, float] = {
+    "always": 0.99,
+    "usually": 0.9,
+    "often": 0.7,
+    "sometimes": 0.4,
+    "rarely": 0.1,
+    "never": 0.01,
+}
+
+EXCERPT = 0.3
+"""Share of present messages that are missing from what people hand over: logs are cut, or of some ranks only."""
+
+
+class Severity(StrEnum):
+    """`fatal` and `degraded` say that something is wrong; `risk` and `info` never alarm by themselves."""
+
+    FATAL = "fatal"
+    DEGRADED = "degraded"
+    RISK = "risk"
+    INFO = "info"
+
+    @property
+    def order(self) -> int:
+        return list(Severity).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text in English and Chinese."""
+
+    en: str
+    zh: str = ""
+
+    def get(self, lang: str) -> str:
+        return self.zh if lang == "zh" and self.zh else self.en
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """Something that can be seen: an event in a log, or a condition over facts.
+
+    `if_cause` and `otherwise` are the probabilities of seeing it with and without the cause.
+    """
+
+    name: str
+    events: tuple[str, ...] = ()
+    where: str = ""
+    when: str = ""
+    count: int = 1
+    ranks: int = 1
+    position: str = ""
+    before: str = ""
+    after: str = ""
+    if_cause: float = 0.5
+    otherwise: float = 0.5
+    group: str = ""
+    line: int = 0
+
+    @property
+    def weight_present(self) -> float:
+        """Log-odds, in nats, that seeing the signal adds to the belief in the cause."""
+        return log(self.if_cause / self.otherwise)
+
+    @property
+    def weight_absent(self) -> float:
+        """Log-odds that its absence adds; a line may be missing merely because the log was cut."""
+        shown = 1 - EXCERPT if self.events else 1.0
+        return log((1 - shown * self.if_cause) / (1 - shown * self.otherwise))
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Which signals must hold: all of `all`, one of `any` (if given), none of `none`."""
+
+    all: tuple[str, ...] = ()
+    any: tuple[str, ...] = ()
+    none: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explains:
+    """What follows from the cause and folds under it: an event, or the findings of another rule."""
+
+    event: str = ""
+    rule: str = ""
+    same: str = "job"
+
+
+@dataclass(frozen=True, slots=True)
+class Differential:
+    """Another rule that looks alike, and the step that tells the two apart."""
+
+    rule: str
+    how: Text
+    next: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A change that cures the cause, or (`avoid`) the usual wrong answer with the reason against it."""
+
+    id: str
+    title: Text
+    risk: str
+    restart: str
+    change: Mapping[str, Any] = field(default_factory=dict)
+    avoid: bool = False
+    why: Text | None = None
+    requires: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    title: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One documented cause: what shows it, what it explains, what cures it."""
+
+    id: str
+    name: str
+    cause: str
+    title: Text
+    severity: Severity
+    prior: float
+    signals: Mapping[str, Signal]
+    condition: Condition
+    because: Text
+    status: str = "stable"
+    since: str = ""
+    scope: Scope = Scope.JOB
+    evidence: Mapping[str, str] = field(default_factory=dict)
+    differential: Sequence[Differential] = ()
+    explains: Sequence[Explains] = ()
+    remedies: Sequence[Remedy] = ()
+    references: Sequence[Reference] = ()
+    tests: Sequence[Mapping[str, Any]] = ()
+    path: str = ""
+    positions: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def area(self) -> str:
+        """The folder the rule lives in, such as `oom`."""
+        return self.path.rsplit("/", 2)[-2] if "/" in self.path else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One line of the published list of causes."""
+
+    id: str
+    area: str
+    title: Text
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBase:
+    """Everything the engine reasons with: rules, messages that can be read, names that can be known."""
+
+    rules: Mapping[str, Rule]
+    events: Mapping[str, EventSpec]
+    catalogue: Mapping[str, FactSpec]
+    causes: Mapping[str, Cause] = field(default_factory=dict)
+
+    def by_cause(self, cause: str) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self.rules.values() if rule.cause == cause)
