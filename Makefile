@@ -1,0 +1,40 @@
+# Each target makes its own .venv from python3 alone; nothing is installed again unless the pins changed.
+#   make run                          diagnose the sample in fixtures/
+#   make run ARGS="analyze my/logs"   any pdoctor command
+PYTHON ?= python3
+ARGS ?= analyze fixtures/sample/logs
+BIN := .venv/bin
+READY := .venv/.installed
+
+.PHONY: run test lint bench format clean
+.DEFAULT_GOAL := run
+
+$(READY): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt hatchling editables
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --no-build-isolation -e '.[test]'
+	@touch $@
+
+# pdoctor ends with 1 or 3 when it found something: for make that is a report made, not an error.
+run: $(READY)
+	@$(BIN)/pdoctor $(ARGS) || case $$? in 1|3) ;; *) exit $$? ;; esac
+
+test: $(READY)
+	@$(BIN)/pytest -n auto
+
+lint: $(READY)
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports > .venv/imports.log || { cat .venv/imports.log; exit 1; }
+	@$(BIN)/pdoctor rules check -q
+
+bench: $(READY)
+	@$(BIN)/python -m bench
+
+format: $(READY)
+	@$(BIN)/ruff check --quiet --fix
+	@$(BIN)/ruff format --quiet
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache dist
