@@ -1,0 +1,123 @@
+"""From rules to candidates: which rules hold, how much each is believed, and which were ruled out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import exp, log
+
+from doctor.engine.model import Outcome, RuledOut
+from doctor.engine.observe import observe
+from doctor.engine.situation import Situation
+from doctor.facts.model import Event, Scope, Symptom
+from doctor.rulebase.model import Condition, Rule
+from doctor.rulebase.truth import Truth, conjunction, disjunction, negation
+
+WORTH_TELLING = 0.1
+"""Belief below which a rule is not a candidate."""
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A rule that may hold; `odds` is the belief in it as log-odds, `symptoms` are the failures its signals matched."""
+
+    rule: Rule
+    odds: float
+    condition: Truth
+    outcomes: tuple[Outcome, ...]
+    entities: tuple[str, ...]
+    symptoms: frozenset[int] = frozenset()
+    belief: float = 0.0
+    rivals: list[str] = field(default_factory=list)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return tuple(event for outcome in self.outcomes for event in outcome.events)
+
+
+def candidates(rules: Iterable[Rule], situation: Situation) -> tuple[list[Candidate], list[RuledOut]]:
+    """Every rule with a signal that speaks for it and a condition that is not false; and the others that came close."""
+    found: list[Candidate] = []
+    out: list[RuledOut] = []
+    for rule in rules:
+        seen = [weigh(rule, situation, entity) for entity in _entities(rule, situation)]
+        live = [candidate for candidate in seen if _alive(candidate)]
+        if live:
+            found.append(_merged(live))
+        else:
+            closest = max(seen, key=lambda candidate: candidate.odds)
+            out.append(RuledOut(rule, closest.condition, closest.outcomes, probability(closest.odds)))
+    return found, out
+
+
+def weigh(rule: Rule, situation: Situation, entity: str = "job") -> Candidate:
+    """The belief in `rule` for `entity`: prior log-odds plus what its signals add, one a group."""
+    outcomes = tuple(observe(signal, rule, situation, entity) for signal in rule.signals.values())
+    odds = log(rule.prior / (1 - rule.prior))
+    groups: dict[str, list[float]] = defaultdict(list)
+    for outcome in outcomes:
+        groups[rule.signals[outcome.signal].group or outcome.signal].append(outcome.weight)
+    odds += sum(max(weights, key=abs) for weights in groups.values())
+    condition = holds(rule.condition, {outcome.signal: outcome.truth for outcome in outcomes})
+    shown = [o for o in outcomes if o.truth is Truth.TRUE and o.signal not in rule.condition.none]
+    places = dict.fromkeys(place for outcome in shown for place in outcome.entities)
+    entities = (entity,) if entity != "job" else tuple(places)
+    symptoms = frozenset(id(event) for o in shown for event in o.events if is_symptom(event, situation))
+    return Candidate(rule, odds, condition, outcomes, entities, symptoms, probability(odds))
+
+
+def is_symptom(event: Event, situation: Situation) -> bool:
+    """Does the line alone show that something failed or is slow?"""
+    spec = situation.specs.get(event.name)
+    if spec is None:
+        return event.name == "python.traceback"
+    return spec.symptom is not Symptom.NONE
+
+
+def holds(condition: Condition, truths: Mapping[str, Truth]) -> Truth:
+    """The truth of a rule's condition, given that of its signals."""
+    parts = [truths[name] for name in condition.all]
+    if condition.any:
+        parts.append(disjunction(truths[name] for name in condition.any))
+    parts += [negation(truths[name]) for name in condition.none]
+    return conjunction(parts)
+
+
+def probability(odds: float) -> float:
+    return 1 / (1 + exp(-odds))
+
+
+def _entities(rule: Rule, situation: Situation) -> list[str]:
+    """The entities a rule is tried on; a job of unnamed ranks or nodes is tried as a whole."""
+    if rule.scope is Scope.JOB:
+        return ["job"]
+    return _known_entities(rule.scope, situation) or ["job"]
+
+
+def _known_entities(scope: Scope, situation: Situation) -> list[str]:
+    events = situation.store.events()
+    found = dict.fromkeys(situation.store.entities(scope))
+    if scope is Scope.RANK:
+        found.update(dict.fromkeys(f"rank:{event.rank}" for event in events if event.rank is not None))
+    elif scope is Scope.NODE:
+        found.update(dict.fromkeys(f"node:{event.host}" for event in events if event.host))
+    elif scope is Scope.RUN:
+        found.update(dict.fromkeys(f"run:{event.run}" for event in events if event.run != "job"))
+    return list(found)
+
+
+def _alive(candidate: Candidate) -> bool:
+    if candidate.condition is Truth.FALSE or candidate.belief < WORTH_TELLING:
+        return False
+    none = candidate.rule.condition.none
+    return any(o.truth is Truth.TRUE and o.signal not in none for o in candidate.outcomes)
+
+
+def _merged(live: list[Candidate]) -> Candidate:
+    """One candidate for all entities on which the rule came out alike, told by the strongest."""
+    best = max(live, key=lambda candidate: candidate.odds)
+    if len(live) > 1:
+        best.entities = tuple(dict.fromkeys(place for candidate in live for place in candidate.entities))
+        best.symptoms = frozenset().union(*(candidate.symptoms for candidate in live))
+    return best

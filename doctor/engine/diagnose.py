@@ -1,0 +1,126 @@
+"""Facts and rules in, diagnosis out: pure, so that it can run again whenever a fact changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from doctor.engine.candidates import Candidate, candidates, is_symptom, weigh
+from doctor.engine.explain import Consequences, consequences, follows
+from doctor.engine.model import Diagnosis, Finding, Label, Role, Verdict
+from doctor.engine.next_step import next_steps
+from doctor.engine.roots import UNSURE, compete, parents, rank_key
+from doctor.engine.situation import Situation
+from doctor.facts.model import Event, Symptom
+from doctor.facts.store import FactStore
+from doctor.rulebase.expression import evaluate
+from doctor.rulebase.model import Rule, RuleBase, Severity
+from doctor.rulebase.truth import Truth
+
+CERTAIN, LIKELY = 0.9, 0.6
+MOST_UNEXPLAINED = 20
+
+
+def diagnose(store: FactStore, rulebase: RuleBase) -> Diagnosis:
+    """The causes that best explain what is known, what follows from them, and what would tell more."""
+    situation = Situation(store, dict(rulebase.events))
+    usable = [rule for rule in rulebase.rules.values() if rule.status != "deprecated"]
+    found, ruled_out = candidates(usable, situation)
+    explained = {candidate.rule.id: consequences(candidate, situation) for candidate in found}
+    folded = parents(found, explained)
+    lost = compete(found, folded)
+    findings = [_finding(c, explained[c.rule.id], folded, lost, situation) for c in found]
+    findings.sort(key=_order)
+    findings = _demote_quiet(findings)
+    roots = [c for c in found if any(f.rule is c.rule and f.role is Role.ROOT for f in findings)]
+    roots.sort(key=rank_key)
+    unexplained = _unexplained(found, explained, situation)
+    return Diagnosis(
+        verdict=_verdict(findings, unexplained, situation),
+        findings=tuple(findings),
+        ruled_out=tuple(ruled_out),
+        next_steps=next_steps(roots, found, rulebase),
+        unexplained=unexplained,
+        missing=tuple(dict.fromkeys(n for c in found for o in c.outcomes for n in o.missing)),
+    )
+
+
+def _finding(
+    candidate: Candidate, found: Consequences, folded: dict[str, str], lost: set[str], situation: Situation
+) -> Finding:
+    rule, role = candidate.rule, Role.ROOT
+    if rule.id in folded:
+        role = Role.CONSEQUENCE
+    elif rule.id in lost:
+        role = Role.CONTRIBUTING
+    return Finding(
+        rule=replace(rule, remedies=tuple(r for r in rule.remedies if _applies(r.requires, situation))),
+        belief=candidate.belief,
+        label=_label(candidate.belief, candidate.condition),
+        role=role,
+        condition=candidate.condition,
+        outcomes=candidate.outcomes,
+        entities=candidate.entities,
+        follows=follows(candidate, found, situation) if role is Role.ROOT else (),
+        explained_by=folded.get(rule.id),
+        rivals=tuple(candidate.rivals),
+    )
+
+
+def _label(belief: float, condition: Truth) -> Label:
+    if condition is not Truth.TRUE or belief <= UNSURE:
+        return Label.POSSIBLE
+    return Label.CERTAIN if belief >= CERTAIN else Label.LIKELY if belief >= LIKELY else Label.POSSIBLE
+
+
+def _applies(requires: str, situation: Situation) -> bool:
+    """A remedy is shown unless what it requires is known to be false."""
+    return not requires or evaluate(requires, situation.lookup("job")).value is not False
+
+
+def _order(finding: Finding) -> tuple[int, int, float, str]:
+    roles = (Role.ROOT, Role.CONSEQUENCE, Role.CONTRIBUTING)
+    return roles.index(finding.role), finding.severity.order, -finding.belief, finding.rule.id
+
+
+def _demote_quiet(findings: list[Finding]) -> list[Finding]:
+    """Beside something that is wrong, what is merely a risk or worth knowing contributes and is no root."""
+    alarming = (Severity.FATAL, Severity.DEGRADED)
+    if not any(f.role is Role.ROOT and f.severity in alarming for f in findings):
+        return findings
+    quiet = [f for f in findings if f.role is Role.ROOT and f.severity not in alarming]
+    kept = [f for f in findings if f not in quiet]
+    return kept + [replace(f, role=Role.CONTRIBUTING) for f in quiet]
+
+
+def _unexplained(found: list[Candidate], explained: dict[str, Consequences], situation: Situation) -> tuple[Event, ...]:
+    """Failures that no finding accounts for, the first one in time first."""
+    covered = {s for c in found for s in c.symptoms} | {i for c in explained.values() for i in c.identities}
+    left = [event for event in situation.store.events() if id(event) not in covered and _failed(event, situation)]
+    left.sort(key=lambda e: (e.time is None, e.time or 0.0, e.source.path, e.order))
+    return tuple(left[:MOST_UNEXPLAINED])
+
+
+def _failed(event: Event, situation: Situation) -> bool:
+    """A failure shows: a line that says so, or a traceback after which the job did not go on."""
+    spec = situation.specs.get(event.name)
+    if event.name == "python.traceback":
+        return not any(
+            later.source.path == event.source.path and later.order > event.order and situation.specs[later.name].phase
+            for later in situation.store.events()
+            if later.name in situation.specs
+        )
+    return spec is not None and spec.symptom is Symptom.FATAL and is_symptom(event, situation)
+
+
+def _verdict(findings: list[Finding], unexplained: tuple[Event, ...], situation: Situation) -> Verdict:
+    alarming = [f for f in findings if f.severity in (Severity.FATAL, Severity.DEGRADED) and f.role is Role.ROOT]
+    if alarming:
+        return Verdict.PROBLEM
+    if unexplained or not (situation.logs_read or situation.store.names()):
+        return Verdict.UNDETERMINED
+    return Verdict.HEALTHY
+
+
+def explain_rule(rule: Rule, store: FactStore, rulebase: RuleBase) -> Candidate:
+    """How `rule` comes out, whether it holds or not: for `--explain`."""
+    return weigh(rule, Situation(store, dict(rulebase.events)))

@@ -1,0 +1,135 @@
+"""Looks for the signals of a rule: which hold, which do not, which cannot be told, and what shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from doctor.engine.model import Outcome
+from doctor.engine.situation import Situation
+from doctor.facts.model import Event, Source
+from doctor.rulebase.expression import evaluate, fact_names
+from doctor.rulebase.model import Rule, Signal
+from doctor.rulebase.truth import Truth, disjunction
+
+SHOWN_EVENTS = 6
+"""Occurrences whose lines are quoted as proof of one signal; the rest is counted."""
+
+
+def observe(signal: Signal, rule: Rule, situation: Situation, entity: str) -> Outcome:
+    """The outcome of `signal` for `entity`, with its weight in the belief."""
+    outcome = _event(signal, situation, entity) if signal.events else _fact(signal, situation, entity)
+    if outcome.truth is Truth.TRUE:
+        return replace(outcome, weight=signal.weight_present)
+    if outcome.truth is Truth.FALSE:
+        return replace(outcome, weight=signal.weight_absent)
+    return outcome
+
+
+def _event(signal: Signal, situation: Situation, entity: str) -> Outcome:
+    """TRUE when enough occurrences match; without any log nothing can be said of their absence."""
+    text = " or ".join(signal.events) + (f" where {signal.where}" if signal.where else "")
+    candidates = [event for name in signal.events for event in situation.events(name, entity)]
+    matching: list[Event] = []
+    missing: dict[str, None] = {}
+    doubtful = False
+    for event in candidates:
+        truth = _matches(signal, event, situation, entity, missing)
+        if truth is Truth.TRUE:
+            matching.append(event)
+        doubtful |= truth is Truth.UNKNOWN
+    if len(matching) >= signal.count and len({event.rank for event in matching}) >= signal.ranks:
+        return Outcome(signal.name, Truth.TRUE, 0.0, text, _sources(matching), (), "", tuple(matching), _places(matching))
+    if doubtful or not (candidates or situation.logs_read):
+        needed = tuple(missing) or tuple(f"event:{name}" for name in signal.events)
+        return Outcome(signal.name, Truth.UNKNOWN, 0.0, text, (), needed)
+    return Outcome(signal.name, Truth.FALSE, 0.0, text)
+
+
+def _matches(signal: Signal, event: Event, situation: Situation, entity: str, missing: dict[str, None]) -> Truth:
+    if signal.position == "last" and not situation.is_last(event):
+        return Truth.FALSE
+    if signal.position == "first" and not situation.is_first(event):
+        return Truth.FALSE
+    for name, earlier in ((signal.before, True), (signal.after, False)):
+        if name:
+            others = situation.events(name, entity)
+            truth = disjunction(_precedes(event, o) if earlier else _precedes(o, event) for o in others)
+            if truth is not Truth.TRUE:
+                return truth
+    if not signal.where:
+        return Truth.TRUE
+    place = entity if entity != "job" or event.rank is None else f"rank:{event.rank}"
+    evaluation = evaluate(signal.where, situation.lookup(place, event))
+    if evaluation.value is None:
+        missing.update(dict.fromkeys(evaluation.missing))
+    return Truth.of(evaluation.value)
+
+
+def _precedes(first: Event, second: Event) -> Truth:
+    """Within a file by position, between files of a run by the clock, if both lines have one."""
+    if first.run != second.run:
+        return Truth.FALSE
+    if first.source.path == second.source.path:
+        return Truth.of(first.order < second.order)
+    if first.time is None or second.time is None:
+        return Truth.UNKNOWN
+    return Truth.of(first.time <= second.time)
+
+
+def _fact(signal: Signal, situation: Situation, entity: str) -> Outcome:
+    """TRUE when the condition holds for the entity or for some entity inside it."""
+    truths: list[Truth] = []
+    sources: dict[Source, None] = {}
+    missing: dict[str, None] = {}
+    places: list[str] = []
+    for place in situation.entities_of(fact_names(signal.when), entity):
+        evaluation = evaluate(signal.when, situation.lookup(place))
+        truth = Truth.of(evaluation.value)
+        truths.append(truth)
+        if truth is Truth.TRUE:
+            places.append(place)
+            for fact in evaluation.used:
+                sources.update(dict.fromkeys(fact.because or (fact.source,)))
+        elif truth is Truth.UNKNOWN:
+            missing.update(dict.fromkeys(evaluation.missing))
+    truth = disjunction(truths)
+    if truth is Truth.TRUE:
+        shown = tuple(source for source in sources if source.text or source.path)
+        return Outcome(signal.name, truth, 0.0, signal.when, shown, entities=tuple(p for p in places if p != "job"))
+    return Outcome(signal.name, truth, 0.0, signal.when, (), tuple(missing) if truth is Truth.UNKNOWN else ())
+
+
+def _sources(events: Iterable[Event]) -> tuple[Source, ...]:
+    """The lines to quote: the occurrences spread over ranks, the first one with its context."""
+    chosen: list[Event] = []
+    seen: set[tuple[int | None, str]] = set()
+    for event in events:
+        key = (event.rank, event.source.path)
+        if key not in seen:
+            seen.add(key)
+            chosen.append(event)
+    for event in events:
+        if len(chosen) >= SHOWN_EVENTS:
+            break
+        if event not in chosen:
+            chosen.append(event)
+    sources: dict[Source, None] = {}
+    for position, event in enumerate(chosen[:SHOWN_EVENTS]):
+        sources[event.source] = None
+        if position == 0:
+            sources.update(dict.fromkeys(event.context))
+    return tuple(sources)
+
+
+def _places(events: Iterable[Event]) -> tuple[str, ...]:
+    """The ranks the events come from, or their nodes where the rank is not known."""
+    places: dict[str, None] = {}
+    for event in events:
+        if event.rank is not None:
+            places[f"rank:{event.rank}"] = None
+        elif event.host:
+            places[f"node:{event.host}"] = None
+    return tuple(places)
+
+

@@ -1,0 +1,118 @@
+"""What is known of a job, as conditions look at it: facts by entity, events by rank, what can be told of absence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from doctor.facts.model import Event, EventSpec, Fact
+from doctor.facts.store import FactStore
+
+NOT_OWN = ("log.last_line",)
+"""Events that every log has and that therefore say nothing about which line comes first or last."""
+
+
+class Situation:
+    """A fact store with what the engine asks of it over and over, computed once."""
+
+    def __init__(self, store: FactStore, specs: dict[str, EventSpec]) -> None:
+        self.store, self.specs = store, specs
+        self.logs_read = bool(store.events()) or store.get("log.files") is not None
+        self.answers = {fact.name for fact in store.facts() if fact.quality == "answered"}
+        self._first: set[int] = set()
+        self._last: set[int] = set()
+        self._mark_ends()
+
+    def _mark_ends(self) -> None:
+        """Finds the first and the last event of each rank's log, leaving out what merely follows from a failure."""
+        ends: dict[tuple[str, int | None], list[Event]] = {}
+        for event in self.store.events():
+            spec = self.specs.get(event.name)
+            if event.name in NOT_OWN or (spec is not None and spec.follows):
+                continue
+            key = (event.source.path, event.rank)
+            first_last = ends.setdefault(key, [event, event])
+            if event.order < first_last[0].order:
+                first_last[0] = event
+            if event.order >= first_last[1].order:
+                first_last[1] = event
+        for first, last in ends.values():
+            self._first.add(id(first))
+            self._last.add(id(last))
+
+    def is_first(self, event: Event) -> bool:
+        return id(event) in self._first
+
+    def is_last(self, event: Event) -> bool:
+        return id(event) in self._last
+
+    def events(self, name: str, entity: str) -> list[Event]:
+        """Occurrences of `name` that belong to `entity`."""
+        found = self.store.events(name)
+        return found if entity == "job" else [event for event in found if belongs(event, entity)]
+
+    def entities_of(self, names: Iterable[str], within: str) -> list[str]:
+        """The entities, at or below `within`, that any of the facts `names` is known of; `within` if there is none."""
+        found: dict[str, None] = {}
+        for name in names:
+            for fact in self.store.every(name):
+                if within == "job" or within in self.store.chain(fact.entity):
+                    found[fact.entity] = None
+        return list(found) or [within]
+
+    def lookup(self, entity: str, event: Event | None = None) -> SituationLookup:
+        return SituationLookup(self, entity, event)
+
+
+def belongs(event: Event, entity: str) -> bool:
+    """Does the event come from this rank, node or run?"""
+    kind, _, name = entity.partition(":")
+    if kind == "rank":
+        return event.rank is not None and str(event.rank) == name
+    if kind == "node":
+        return event.host == name
+    if kind == "run":
+        return event.run == name
+    return True
+
+
+class SituationLookup:
+    """The names of an expression, seen from one entity and, for `where`, from one event."""
+
+    def __init__(self, situation: Situation, entity: str, event: Event | None = None) -> None:
+        self.situation, self.entity, self.event = situation, entity, event
+
+    def fact(self, name: str) -> Fact | None:
+        return self.situation.store.get(name, self.entity)
+
+    def field(self, name: str) -> Any | None:
+        event = self.event
+        if event is None:
+            return None
+        if name in event.fields:
+            return event.fields[name]
+        match name:
+            case "rank" | "local_rank" | "host" | "time" | "step" | "phase" | "run" | "order":
+                return getattr(event, name)
+            case "path" | "text" | "line":
+                return getattr(event.source, name)
+            case "traceback":
+                return ""
+        return None
+
+    def inner(self, kind: str) -> Iterator[SituationLookup]:
+        for entity in self.situation.store.entities(kind):
+            if self.entity == "job" or self.entity in self.situation.store.chain(entity):
+                yield SituationLookup(self.situation, entity, self.event)
+
+    def event_count(self, name: str) -> int | None:
+        found = self.situation.events(name, self.entity)
+        return len(found) if found or self.situation.logs_read else None
+
+    def event_ranks(self, name: str) -> int | None:
+        found = self.situation.events(name, self.entity)
+        return len({event.rank for event in found}) if found or self.situation.logs_read else None
+
+    def distinct(self, name: str) -> int | None:
+        values = {fact.value for fact in self.situation.store.every(name)}
+        return len(values) if values else None

@@ -1,0 +1,107 @@
+"""Holds a rule against what exists: facts, events, causes, other rules. Every mistake names its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from doctor.facts.model import EventSpec, FactSpec
+from doctor.rulebase.document import Keys, MisplacedError
+from doctor.rulebase.errors import RuleError, suggestion
+from doctor.rulebase.expression import Names, check
+from doctor.rulebase.model import Cause, Rule, Signal
+
+BUILTIN_EVENTS: Mapping[str, Mapping[str, str]] = {
+    "python.traceback": {
+        "exception": "str",
+        "message": "str",
+        "frames": "str",
+        "last_frame": "str",
+        "cause_exception": "str",
+        "cause_message": "str",
+    },
+    "log.last_line": {},
+}
+"""Events the log probe makes by itself, with their fields."""
+
+_CAPTURE = re.compile(r"\(\?P<(\w+)>")
+
+
+def event_fields(specs: Iterable[EventSpec]) -> dict[str, str]:
+    """The fields of events with their types; a capture that is not declared is a str."""
+    fields: dict[str, str] = {}
+    for spec in specs:
+        for pattern in spec.patterns:
+            for name in _CAPTURE.findall(pattern):
+                fields.setdefault(name, "str")
+        fields.update(spec.fields)
+    return fields
+
+
+class Known:
+    """Everything a rule may name."""
+
+    def __init__(
+        self,
+        catalogue: Mapping[str, FactSpec],
+        events: Mapping[str, EventSpec],
+        causes: Mapping[str, Cause],
+        rules: Iterable[str],
+    ) -> None:
+        self.catalogue, self.events, self.causes, self.rules = catalogue, events, causes, list(rules)
+        self.all_events = {**BUILTIN_EVENTS, **events}
+
+    def names(self, signal: Signal | None = None) -> Names:
+        """What an expression of a rule may name; with `signal`, also the fields of its events."""
+        fields: dict[str, str] | None = None
+        if signal is not None:
+            fields = event_fields(self.events[name] for name in signal.events if name in self.events)
+            for name in signal.events:
+                fields.update(BUILTIN_EVENTS.get(name, {}))
+        return Names(self.catalogue, self.all_events, fields)
+
+
+def check_rule(rule: Rule, known: Known) -> list[MisplacedError]:
+    """Every name in `rule` that does not exist, and every expression that does not type-check."""
+    wrong: list[MisplacedError] = []
+
+    def expect(name: str, among: Iterable[str], what: str, keys: Keys) -> None:
+        if name and name not in (options := list(among)):
+            wrong.append(MisplacedError(f"unknown {what} {name}{suggestion(name, options)}", keys))
+
+    def attempt(action: Callable[[], object], keys: Keys) -> None:
+        try:
+            action()
+        except RuleError as error:
+            wrong.append(MisplacedError(error.message, keys, error.column))
+
+    if known.causes:
+        expect(rule.cause, known.causes, "cause", ("cause",))
+    for signal in rule.signals.values():
+        at: Keys = ("signals", signal.name)
+        for event in (*signal.events, signal.before, signal.after):
+            expect(event, known.all_events, "event", (*at, "event"))
+        if signal.where:
+            attempt(lambda s=signal: _boolean(s.where, known.names(s)), (*at, "where"))  # type: ignore[misc]
+        if signal.when:
+            attempt(lambda s=signal: _boolean(s.when, known.names()), (*at, "when"))  # type: ignore[misc]
+    for index, other in enumerate(rule.differential):
+        expect(other.rule, known.rules, "rule", ("differential", index, "rule"))
+    for index, consequence in enumerate(rule.explains):
+        expect(consequence.rule, known.rules, "rule", ("explains", index, "rule"))
+        expect(consequence.event, known.all_events, "event", ("explains", index, "event"))
+    for index, remedy in enumerate(rule.remedies):
+        if remedy.requires:
+            keys: Keys = ("remedies", index, "requires")
+            attempt(lambda r=remedy: _boolean(r.requires, known.names()), keys)  # type: ignore[misc]
+        for field, expression in dict(remedy.change.get("patch") or {}).items():
+            if isinstance(expression, str):
+                keys = ("remedies", index, "change", "patch", field)
+                attempt(lambda e=expression: check(e, known.names()), keys)  # type: ignore[misc]
+    return wrong
+
+
+def _boolean(text: str, names: Names) -> None:
+    kind = check(text, names)
+    if kind.type != "bool":
+        raise RuleError(f"{text!r} is a {kind.type}, a condition is needed")
