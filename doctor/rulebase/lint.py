@@ -1,0 +1,102 @@
+"""What a rule base must live up to beyond being readable; every fault names its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from doctor.rulebase.errors import RuleError
+from doctor.rulebase.load import Loaded
+from doctor.rulebase.model import Rule, RuleBase
+from doctor.rulebase.names import Known, event_fields
+from doctor.rulebase.patterns import faults
+
+_TEMPLATE = re.compile(r"\{([\w.]+)(?::(\w+))?\}")
+FORMATS = ("", "bytes", "seconds", "int", "percent")
+
+
+def lint(loaded: Loaded) -> list[RuleError]:
+    """Every fault of the rule base: files left out, and what the checks below find."""
+    found = list(loaded.problems)
+    for rule in loaded.base.rules.values():
+        for check in RULE_CHECKS:
+            found += [RuleError(f"{rule.id}: {message}", rule.path) for message in check(rule, loaded.base)]
+    found += [RuleError(message) for message in _events(loaded.base)]
+    found += [RuleError(message) for message in _circles(loaded.base)]
+    return found
+
+
+def _tests(rule: Rule, base: RuleBase) -> Iterator[str]:
+    if rule.status != "stable":
+        return
+    expected = [dict(test.get("expect") or {}) for test in rule.tests]
+    if not any(e.get("finding") == rule.id for e in expected):
+        yield "a stable rule needs a test that expects it"
+    if not any(e.get("finding") == "none" or (e and e.get("finding") != rule.id) for e in expected):
+        yield "a stable rule needs a near miss: a test that expects `none` or another rule"
+
+
+def _texts(rule: Rule, base: RuleBase) -> Iterator[str]:
+    texts = {"title": rule.title, "because": rule.because}
+    texts |= {f"remedy {remedy.id}": remedy.title for remedy in rule.remedies}
+    texts |= {f"why of remedy {remedy.id}": remedy.why for remedy in rule.remedies if remedy.why}
+    texts |= {f"differential {other.rule}": other.how for other in rule.differential}
+    for name, text in texts.items():
+        if not text.zh:
+            yield f"{name} has no zh text"
+
+
+def _sources(rule: Rule, base: RuleBase) -> Iterator[str]:
+    if not rule.references:
+        yield "no reference: say where the cause is documented"
+    for reference in rule.references:
+        if not reference.url.startswith(("https://", "http://")):
+            yield f"reference {reference.url!r} is no URL"
+
+
+def _remedies(rule: Rule, base: RuleBase) -> Iterator[str]:
+    if not any(not remedy.avoid for remedy in rule.remedies):
+        yield "no remedy: say what cures the cause"
+    if len({remedy.id for remedy in rule.remedies}) != len(rule.remedies):
+        yield "two remedies have the same id"
+
+
+def _evidence(rule: Rule, base: RuleBase) -> Iterator[str]:
+    known = Known(base.catalogue, base.events, base.causes, base.rules)
+    for signal, template in rule.evidence.items():
+        events = [base.events[name] for name in rule.signals[signal].events if name in base.events]
+        fields = event_fields(events)
+        for name, form in _TEMPLATE.findall(template):
+            field = name.rsplit(".", 1)[-1]
+            if known.names().kind(name) is None and field not in fields and field not in ("rank", "host", "step"):
+                yield f"evidence {signal} names {name!r}, which is neither a fact nor a field of its event"
+            if form not in FORMATS:
+                yield f"evidence {signal}: format {form!r} is not one of {', '.join(FORMATS[1:])}"
+
+
+RULE_CHECKS: tuple[Callable[[Rule, RuleBase], Iterator[str]], ...] = (_tests, _texts, _sources, _remedies, _evidence)
+
+
+def _events(base: RuleBase) -> Iterator[str]:
+    for spec in base.events.values():
+        for pattern in spec.patterns:
+            for fault in faults(pattern):
+                yield f"event {spec.name}: pattern {pattern!r} {fault}"
+
+
+def _circles(base: RuleBase) -> Iterator[str]:
+    edges = {rule.id: [e.rule for e in rule.explains if e.rule] for rule in base.rules.values()}
+    for start in edges:
+        if start in _reachable(start, edges):
+            yield f"{start}: explains leads back to itself"
+
+
+def _reachable(start: str, edges: Mapping[str, list[str]]) -> set[str]:
+    found: set[str] = set()
+    todo = list(edges.get(start, ()))
+    while todo:
+        rule = todo.pop()
+        if rule not in found:
+            found.add(rule)
+            todo += edges.get(rule, ())
+    return found
