@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from doctor.facts.model import EventSpec, FactSpec
@@ -16,6 +17,7 @@ from doctor.rulebase.names import Known, check_rule
 from doctor.rulebase.read import read_catalogue, read_causes, read_events, read_rule
 
 T = TypeVar("T")
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,17 @@ def _files(folder: Path) -> list[tuple[Path, str]]:
     return [(path, f"{folder.name}/{path.relative_to(folder)}") for path in sorted(folder.rglob("*.yaml"))]
 
 
-def read_files(files: Iterable[tuple[Path, str]]) -> Loaded:
-    """Reads and checks the files themselves, tests included; positions of mistakes are found here."""
+def read_files(
+    files: Iterable[tuple[Path, str]],
+    facts: Mapping[str, FactSpec] = NOTHING,
+    messages: Mapping[str, EventSpec] = NOTHING,
+) -> Loaded:
+    """Reads and checks the files themselves, tests included; positions of mistakes are found here.
+
+    `facts` and `messages` are known beside those that the files define.
+    """
     problems: list[RuleError] = []
-    catalogue: dict[str, FactSpec] = {}
-    events: dict[str, EventSpec] = {}
+    catalogue, events = dict(facts), dict(messages)
     causes: dict[str, Cause] = {}
     rules: dict[str, tuple[Rule, Path]] = {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from doctor.facts.model import FactSpec
@@ -178,7 +178,9 @@ _SIGNATURES: Mapping[str, tuple[tuple[str, ...], str]] = {
 
 
 def _call(node: ast.Call, names: Names) -> Kind:
-    function = dotted_name(node.func) or ""
+    function = dotted_name(node.func)
+    if function is None:
+        raise _fail(node, f"{ast.unparse(node.func)} is not a function of conditions")
     if node.keywords:
         raise _fail(node, f"{function}() takes no keyword arguments")
     if quantifies(node):
@@ -225,6 +227,3 @@ def _event_function(node: ast.Call, function: str, names: Names) -> Kind:
     if names.events and argument.value not in names.events:
         raise _fail(argument, f"unknown event {argument.value}{suggestion(argument.value, names.events)}")
     return Kind("bool" if function == "seen" else "number")
-
-
-Checker = Callable[[str, Names], Kind]

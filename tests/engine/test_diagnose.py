@@ -1,0 +1,165 @@
+"""The reasoning: belief, folding of consequences, rivals, absence, verdicts."""
+
+from pathlib import Path
+
+from doctor.engine import diagnose
+from doctor.engine.model import Label, Role, Verdict
+from doctor.facts.model import Fact
+from tests.support import event, rule_text, rulebase, store
+
+OOM_RULE = rule_text()
+TIMEOUT_RULE = rule_text(
+    "T002",
+    "long-rank0-work-timeout",
+    body="""
+    signals: {timeout: {event: torch.watchdog_timeout, seen: {if_cause: always, otherwise: rarely}}}
+    condition: {all: [timeout]}
+    """,
+)
+OOM_EXPLAINS_TIMEOUT = rule_text(
+    body="""
+    signals: {oom: {event: torch.cuda_oom, seen: {if_cause: always, otherwise: rarely}}}
+    condition: {all: [oom]}
+    explains: [{event: torch.watchdog_timeout}]
+    """
+)
+
+
+def roles(diagnosis: object) -> dict[str, Role]:
+    return {finding.rule.id: finding.role for finding in diagnosis.findings}  # type: ignore[attr-defined]
+
+
+def test_a_symptom_with_one_rule_has_one_root(tmp_path: Path) -> None:
+    diagnosis = diagnose(store(event("torch.cuda_oom", rank=3)), rulebase(tmp_path, OOM_RULE))
+    (finding,) = diagnosis.findings
+    assert (finding.role, finding.entities, diagnosis.verdict) == (Role.ROOT, ("rank:3",), Verdict.PROBLEM)
+    assert finding.sources[0].line == 1
+
+
+def test_nothing_wrong_is_healthy_and_nothing_known_is_undetermined(tmp_path: Path) -> None:
+    base = rulebase(tmp_path, OOM_RULE)
+    assert diagnose(store(event("megatron.iteration", step=5)), base).verdict is Verdict.HEALTHY
+    assert diagnose(store(), base).verdict is Verdict.UNDETERMINED
+
+
+def test_a_failure_without_a_rule_is_undetermined_and_shown(tmp_path: Path) -> None:
+    diagnosis = diagnose(store(event("torch.watchdog_timeout", rank=1)), rulebase(tmp_path, OOM_RULE))
+    assert diagnosis.verdict is Verdict.UNDETERMINED
+    assert [left.name for left in diagnosis.unexplained] == ["torch.watchdog_timeout"]
+
+
+def test_what_follows_from_a_cause_folds_under_it(tmp_path: Path) -> None:
+    base = rulebase(tmp_path, OOM_EXPLAINS_TIMEOUT, TIMEOUT_RULE)
+    seen = store(
+        event("torch.cuda_oom", 1, rank=3, path="rank3.log", time=100),
+        event("torch.watchdog_timeout", 9, rank=0, path="rank0.log", time=700),
+        event("nccl.peer_closed", 10, rank=0, path="rank0.log", time=701),
+    )
+    diagnosis = diagnose(seen, base)
+    assert roles(diagnosis) == {"T001": Role.ROOT, "T002": Role.CONSEQUENCE}
+    root, consequence = diagnosis.findings
+    assert consequence.explained_by == "T001"
+    assert [(f.event, f.ranks, f.lag) for f in root.follows] == [
+        ("torch.watchdog_timeout", (0,), 600.0),
+        ("nccl.peer_closed", (0,), 601.0),
+    ]
+
+
+def test_what_came_before_a_cause_in_the_same_log_does_not_follow_from_it(tmp_path: Path) -> None:
+    base = rulebase(tmp_path, OOM_EXPLAINS_TIMEOUT, TIMEOUT_RULE)
+    diagnosis = diagnose(store(event("torch.watchdog_timeout", 1), event("torch.cuda_oom", 2)), base)
+    assert roles(diagnosis) == {"T001": Role.ROOT, "T002": Role.ROOT}
+
+
+def test_rivals_for_one_symptom_compete_and_cost_each_other_belief(tmp_path: Path) -> None:
+    weaker = rule_text("T003", "model-states-exceed-capacity", prior="uncommon")
+    alone = diagnose(store(event("torch.cuda_oom")), rulebase(tmp_path / "a", OOM_RULE)).roots[0]
+    diagnosis = diagnose(store(event("torch.cuda_oom")), rulebase(tmp_path / "b", OOM_RULE, weaker))
+    assert roles(diagnosis) == {"T001": Role.ROOT, "T003": Role.CONTRIBUTING}
+    winner = diagnosis.roots[0]
+    assert winner.rivals == ("T003",)
+    assert winner.belief < alone.belief
+
+
+def test_an_unknown_condition_is_never_more_than_possible(tmp_path: Path) -> None:
+    text = rule_text(
+        body="""
+        signals:
+          oom: {event: torch.cuda_oom, seen: {if_cause: always, otherwise: never}}
+          wide: {when: config.tp > 8}
+        condition: {all: [oom, wide]}
+        """
+    )
+    base = rulebase(tmp_path, text)
+    open_question = diagnose(store(event("torch.cuda_oom")), base).findings[0]
+    assert open_question.label is Label.POSSIBLE and open_question.belief < 0.5
+    answered = diagnose(store(event("torch.cuda_oom"), Fact("config.tp", 16)), base).findings[0]
+    assert answered.label is not Label.POSSIBLE
+    assert not diagnose(store(event("torch.cuda_oom"), Fact("config.tp", 4)), base).findings
+
+
+def test_an_absent_signal_lowers_belief_less_than_a_contrary_one_would(tmp_path: Path) -> None:
+    def text(second: str) -> str:
+        return rule_text(
+            body=f"""
+            signals:
+              oom: {{event: torch.cuda_oom, seen: {{if_cause: always, otherwise: rarely}}}}
+              second: {{{second}, seen: {{if_cause: usually, otherwise: rarely}}}}
+            condition: {{all: [oom]}}
+            """
+        )
+
+    seen = store(event("torch.cuda_oom"), Fact("config.tp", 1))
+    absent_line = diagnose(seen, rulebase(tmp_path / "a", text("event: nccl.peer_closed"))).findings[0]
+    known_false = diagnose(seen, rulebase(tmp_path / "b", text("when: config.tp > 8"))).findings[0]
+    assert absent_line.belief > known_false.belief
+
+
+def test_a_condition_over_nodes_names_the_node_it_holds_on(tmp_path: Path) -> None:
+    text = rule_text(
+        body="""
+        signals: {small: {when: node.shm_total < 100*MiB, seen: {if_cause: always, otherwise: never}}}
+        condition: {all: [small]}
+        """
+    )
+    seen = store(Fact("node.shm_total", 64 << 20, "node:n1"), Fact("node.shm_total", 64 << 30, "node:n2"))
+    assert diagnose(seen, rulebase(tmp_path, text)).findings[0].entities == ("node:n1",)
+
+
+def test_a_rule_of_rank_scope_needs_its_signals_on_one_rank(tmp_path: Path) -> None:
+    text = rule_text(
+        body="""
+        scope: rank
+        signals:
+          oom: {event: torch.cuda_oom, seen: {if_cause: always, otherwise: never}}
+          late: {event: torch.watchdog_timeout, seen: {if_cause: always, otherwise: never}}
+        condition: {all: [oom, late]}
+        """
+    )
+    base = rulebase(tmp_path, text)
+    apart = store(event("torch.cuda_oom", rank=0), event("torch.watchdog_timeout", rank=1))
+    together = store(event("torch.cuda_oom", rank=2), event("torch.watchdog_timeout", rank=2))
+    assert not diagnose(apart, base).findings
+    assert diagnose(together, base).findings[0].entities == ("rank:2",)
+
+
+def test_a_risk_beside_a_failure_is_no_root(tmp_path: Path) -> None:
+    risk = rule_text(
+        "T004",
+        "cuda-max-connections",
+        "risk",
+        body="""
+        signals: {wide: {when: config.tp > 8, seen: {if_cause: always, otherwise: never}}}
+        condition: {all: [wide]}
+        """,
+    )
+    base = rulebase(tmp_path, OOM_RULE, risk)
+    assert roles(diagnose(store(event("torch.cuda_oom"), Fact("config.tp", 16)), base))["T004"] is Role.CONTRIBUTING
+    alone = diagnose(store(event("megatron.iteration"), Fact("config.tp", 16)), base)
+    assert (alone.verdict, roles(alone)["T004"]) == (Verdict.HEALTHY, Role.ROOT)
+
+
+def test_the_same_input_gives_the_same_diagnosis(tmp_path: Path) -> None:
+    base = rulebase(tmp_path, OOM_EXPLAINS_TIMEOUT, TIMEOUT_RULE)
+    seen = store(event("torch.cuda_oom", 1, rank=3), event("torch.watchdog_timeout", 2, rank=0, path="b"))
+    assert diagnose(seen, base).findings == diagnose(seen, base).findings
