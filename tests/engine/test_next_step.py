@@ -19,14 +19,14 @@ differential: [{rule: T002, next: "probe:memory_snapshot", how: {en: a snapshot 
 
 
 def test_what_tells_rivals_apart_and_what_is_missing_are_the_next_steps(tmp_path: Path) -> None:
-    base = rulebase(tmp_path, rule_text(body=BODY), rule_text("T002", "model-states-exceed-capacity"))
+    base = rulebase(tmp_path, rule_text(body=BODY), rule_text("T002", "model-states-exceed-capacity", prior="uncommon"))
     steps = {step.id: step for step in diagnose(store(event("torch.cuda_oom")), base).next_steps}
     assert steps["probe:memory_snapshot"].separates == ("allocator-fragmentation", "model-states-exceed-capacity")
     assert steps["fact:config.tp"].facts == ("config.tp",)
 
 
 def test_a_known_fact_is_not_asked_for(tmp_path: Path) -> None:
-    base = rulebase(tmp_path, rule_text(body=BODY), rule_text("T002", "model-states-exceed-capacity"))
+    base = rulebase(tmp_path, rule_text(body=BODY), rule_text("T002", "model-states-exceed-capacity", prior="uncommon"))
     steps = diagnose(store(event("torch.cuda_oom"), Fact("config.tp", 2)), base).next_steps
     assert "fact:config.tp" not in {step.id for step in steps}
 
