@@ -1,0 +1,111 @@
+"""Finds which of many patterns occur in a block of bytes, and where.
+
+Patterns are matched byte-wise with `^` and `$` at line ends, so that the engines agree with each other and with
+Python's `re` on bytes, whatever the encoding of a log. A hit is a candidate: a pattern may have matched over a line
+end; the reader confirms it on the line alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from probes.files.log.detection import detection
+
+ENGINES = ("hyperscan", "re2", "plain")
+
+
+class Matcher(Protocol):
+    """An engine with its compiled patterns."""
+
+    def which(self, block: bytes) -> Collection[int]:
+        """Indices of the patterns that occur in `block`."""
+        ...
+
+    def scan(self, block: bytes) -> Iterable[tuple[int, int]]:
+        """(pattern index, end offset) of the occurrences; in any order, and a line may be named more than once."""
+        ...
+
+
+Patterns: TypeAlias = Mapping[int, bytes]
+Build: TypeAlias = Callable[[Patterns, Path | None], tuple[Matcher, set[int]]]
+
+
+class PlainMatcher:
+    """Python's `re`, pattern by pattern: for what no other engine takes, and where none is installed."""
+
+    def __init__(self, patterns: Patterns) -> None:
+        self._patterns = {i: re.compile(pattern, re.MULTILINE) for i, pattern in patterns.items()}
+
+    def which(self, block: bytes) -> Collection[int]:
+        return [i for i, pattern in self._patterns.items() if pattern.search(block)]
+
+    def scan(self, block: bytes) -> Iterator[tuple[int, int]]:
+        for i, pattern in self._patterns.items():
+            for match in pattern.finditer(block):
+                yield from ((i, end) for end in touched(block, *match.span()))
+
+
+class Several:
+    """Engines that share the patterns among them."""
+
+    def __init__(self, parts: Sequence[Matcher]) -> None:
+        self._parts = parts
+
+    def which(self, block: bytes) -> Collection[int]:
+        return [i for part in self._parts for i in part.which(block)]
+
+    def scan(self, block: bytes) -> Iterator[tuple[int, int]]:
+        for part in self._parts:
+            yield from part.scan(block)
+
+
+def touched(block: bytes, start: int, end: int) -> Iterator[int]:
+    """One offset in each line that block[start:end] touches: a match over lines may hide one within a line."""
+    while (line_end := block.find(b"\n", start, end)) >= 0:
+        if line_end > start:
+            yield line_end
+        start = line_end + 1
+    if start < end:
+        yield end
+
+
+def build_plain(patterns: Patterns, cache_dir: Path | None = None) -> tuple[Matcher, set[int]]:
+    rejected = set()
+    for i, pattern in patterns.items():
+        try:
+            re.compile(pattern)
+        except (re.error, OverflowError, RecursionError):
+            rejected.add(i)
+    return PlainMatcher({i: p for i, p in patterns.items() if i not in rejected}), rejected
+
+
+def build(
+    patterns: Sequence[str], cache_dir: Path | None = None, engines: Sequence[str] = ENGINES
+) -> tuple[Matcher, tuple[str, ...]]:
+    """A matcher of `patterns`, and warnings on those that the best engine does not take.
+
+    What one engine rejects is left to the next, so one bad pattern costs speed but not the others. `cache_dir` keeps
+    compiled databases between runs.
+    """
+    left = {i: detection(pattern.encode("utf-8", "surrogateescape")) for i, pattern in enumerate(patterns)}
+    parts: list[Matcher] = []
+    warnings: list[str] = []
+    for name in engines:
+        if not left:
+            break
+        try:
+            module = importlib.import_module(f"probes.files.log.{name}_matcher") if name != "plain" else None
+        except ImportError:
+            warnings.append(f"logs are read more slowly: the Python package for {name} is not installed")
+            continue
+        make: Build = module.build if module else build_plain
+        matcher, rejected = make(left, cache_dir)
+        if len(rejected) < len(left):
+            parts.append(matcher)
+        left = {i: left[i] for i in rejected}
+        warnings += [f"{name} cannot match the pattern {patterns[i]!r}" for i in sorted(rejected)]
+    return (parts[0] if len(parts) == 1 else Several(parts)), tuple(warnings)

@@ -1,0 +1,136 @@
+"""Bytes of a log whatever it is wrapped in: plain, compressed, UTF-16, with holes. Memory stays bounded."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, TypeAlias, cast
+
+CHUNK = 1 << 20
+RATIO = 500
+FLOOR = 1 << 30
+"""An archive may unpack to RATIO times its size, and to FLOOR bytes in any case; logs rarely exceed a ratio of 50."""
+
+ZEROS = bytes(CHUNK)
+Warn: TypeAlias = Callable[[str], None]
+
+
+def _gzip(raw: IO[bytes]) -> IO[bytes]:
+    try:
+        from isal import igzip
+    except ImportError:
+        import gzip
+
+        return cast(IO[bytes], gzip.GzipFile(fileobj=raw))
+    return cast(IO[bytes], igzip.IGzipFile(fileobj=raw))
+
+
+def _zstd(raw: IO[bytes]) -> IO[bytes]:
+    import zstandard
+
+    return cast(IO[bytes], zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(raw, read_across_frames=True))
+
+
+def _xz(raw: IO[bytes]) -> IO[bytes]:
+    import lzma
+
+    return cast(IO[bytes], lzma.LZMAFile(raw))
+
+
+def _bz2(raw: IO[bytes]) -> IO[bytes]:
+    import bz2
+
+    return bz2.BZ2File(raw)
+
+
+MAGIC: tuple[tuple[bytes, str, Callable[[IO[bytes]], IO[bytes]]], ...] = (
+    (b"\x1f\x8b", "gzip", _gzip),
+    (b"\x28\xb5\x2f\xfd", "zstd", _zstd),
+    (b"\xfd7zXZ\x00", "xz", _xz),
+    (b"BZh", "bzip2", _bz2),
+)
+
+
+def chunks(source: Path | bytes, warn: Warn, limit: int | None = None) -> Iterator[bytes]:
+    """The text of `source` in UTF-8 pieces of about a MiB, unpacked, without byte order mark and NUL bytes.
+
+    A damaged archive gives what could be read and a warning. Unpacking stops after `limit` bytes (by default RATIO
+    times the stored size), with a warning. OSError if `source` cannot be opened.
+    """
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as raw:
+        size = len(source) if isinstance(source, bytes) else os.fstat(raw.fileno()).st_size
+        head = raw.read(6)
+        raw.seek(0) if raw.seekable() else None
+        for magic, kind, opener in MAGIC:
+            if head.startswith(magic):
+                bytes_of = _unpacked(raw, kind, opener, warn, limit or max(FLOOR, RATIO * size))
+                break
+        else:
+            bytes_of = _plain(raw, head)
+        yield from _without_zeros(_decoded(bytes_of, warn))
+
+
+def _plain(raw: IO[bytes], head: bytes) -> Iterator[bytes]:
+    if not raw.seekable():
+        yield head
+    try:
+        stored = os.fstat(raw.fileno())
+        sparse = stored.st_blocks * 512 < stored.st_size
+    except (OSError, ValueError):
+        sparse = False
+    while True:
+        if sparse:
+            try:
+                raw.seek(os.lseek(raw.fileno(), raw.tell(), os.SEEK_DATA))
+            except OSError:
+                return
+        if not (chunk := raw.read(CHUNK)):
+            return
+        yield chunk
+
+
+def _unpacked(
+    raw: IO[bytes], kind: str, opener: Callable[[IO[bytes]], IO[bytes]], warn: Warn, limit: int
+) -> Iterator[bytes]:
+    done = 0
+    try:
+        stream = opener(raw)
+        while chunk := stream.read(CHUNK):
+            done += len(chunk)
+            if done > limit:
+                yield chunk[: len(chunk) - (done - limit)]
+                warn(f"unpacks to more than {limit:,} bytes: only these were read")
+                return
+            yield chunk
+    except ImportError:
+        warn(f"is packed with {kind}, which needs the Python package zstandard")
+    except Exception as error:  # every decompressor raises its own kinds; whatever they are, the archive is damaged
+        warn(f"{kind} archive is damaged after {done:,} bytes of text: {type(error).__name__}: {error}")
+
+
+def _decoded(pieces: Iterator[bytes], warn: Warn) -> Iterator[bytes]:
+    first = next(pieces, b"")
+    while len(first) < 4 and (more := next(pieces, b"")):
+        first += more
+    for mark, name in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if first.startswith(mark):
+            decoder = codecs.getincrementaldecoder(name)("replace")
+            yield decoder.decode(first[2:]).encode("utf-8", "replace")
+            for piece in pieces:
+                yield decoder.decode(piece).encode("utf-8", "replace")
+            yield decoder.decode(b"", final=True).encode("utf-8", "replace")
+            return
+    yield first.removeprefix(codecs.BOM_UTF8)
+    yield from pieces
+
+
+def _without_zeros(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        if b"\0" in piece:
+            # Comparing is ten times as fast as deleting, and a hole in a file is all zeros.
+            piece = b"" if piece == ZEROS[: len(piece)] else piece.replace(b"\0", b"")
+        if piece:
+            yield piece
