@@ -31,8 +31,8 @@ def diagnose(store: FactStore, rulebase: RuleBase) -> Diagnosis:
     findings = [_finding(c, explained[c.rule.id], folded, lost, situation) for c in found]
     findings.sort(key=_order)
     findings = _demote_quiet(findings)
-    roots = [c for c in found if any(f.rule is c.rule and f.role is Role.ROOT for f in findings)]
-    roots.sort(key=rank_key)
+    tops = {f.rule.id for f in findings if f.role is Role.ROOT}
+    roots = sorted((c for c in found if c.rule.id in tops), key=rank_key)
     unexplained = _unexplained(found, explained, situation)
     return Diagnosis(
         verdict=_verdict(findings, unexplained, situation),

@@ -8,8 +8,11 @@ from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
-SHORTEST_LITERAL = 5
+SHORTEST_LITERAL = 4
 """Bytes of fixed text a pattern must hold, so that an engine can skip what cannot match."""
+
+FEW = 2
+"""A class of so few characters, such as `[Ii]`, is as good as fixed text."""
 
 MAX_LENGTH = 1000
 
@@ -57,21 +60,37 @@ def _excludes_newline(argument: Any) -> bool:
 
 
 def longest_literal(tree: Any) -> int:
-    """Bytes of the longest run of fixed characters that every match contains."""
+    """Length of the longest run of fixed characters that every match contains."""
     best = run = 0
     for code, argument in tree:
-        if code is codes.LITERAL:
-            run += len(chr(argument).encode())
+        if code is codes.LITERAL or (code is codes.IN and _few(argument)):
+            run += 1
             best = max(best, run)
             continue
-        run = 0
         if code is codes.SUBPATTERN:
             best = max(best, longest_literal(argument[3]))
         elif code is codes.BRANCH:
+            # The parser pulls a common prefix out of the branches, so what stood before them counts with each.
+            best = max(best, run + min(_leading(branch) for branch in argument[1]))
             best = max(best, min(longest_literal(branch) for branch in argument[1]))
         elif code in (codes.MAX_REPEAT, codes.MIN_REPEAT) and argument[0] >= 1:
             best = max(best, longest_literal(argument[2]))
+        run = 0
     return best
+
+
+def _leading(tree: Any) -> int:
+    """Characters of fixed text that `tree` begins with."""
+    count = 0
+    for code, argument in tree:
+        if code is not codes.LITERAL and not (code is codes.IN and _few(argument)):
+            break
+        count += 1
+    return count
+
+
+def _few(argument: Any) -> bool:
+    return len(argument) <= FEW and all(code is codes.LITERAL for code, _ in argument)
 
 
 def _anything(item: Any) -> bool:

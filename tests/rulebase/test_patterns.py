@@ -8,7 +8,7 @@ from doctor.rulebase.patterns import faults
     [
         (r"CUDA (?=out of memory)", "look-around"),
         (r"(timeout) after \1", "back-reference"),
-        (r"pid \d+", "no fixed text of 5 bytes"),
+        (r"pid\d+", "no fixed text of 4 bytes"),
         (r".*Watchdog caught", "begins with"),
         (r"Watchdog caught.*", "ends with"),
         (r"Watchdog \[([^]]+)\]", "negated class"),
