@@ -92,19 +92,7 @@ def _entities(rule: Rule, situation: Situation) -> list[str]:
     """The entities a rule is tried on; a job of unnamed ranks or nodes is tried as a whole."""
     if rule.scope is Scope.JOB:
         return ["job"]
-    return _known_entities(rule.scope, situation) or ["job"]
-
-
-def _known_entities(scope: Scope, situation: Situation) -> list[str]:
-    events = situation.store.events()
-    found = dict.fromkeys(situation.store.entities(scope))
-    if scope is Scope.RANK:
-        found.update(dict.fromkeys(f"rank:{event.rank}" for event in events if event.rank is not None))
-    elif scope is Scope.NODE:
-        found.update(dict.fromkeys(f"node:{event.host}" for event in events if event.host))
-    elif scope is Scope.RUN:
-        found.update(dict.fromkeys(f"run:{event.run}" for event in events if event.run != "job"))
-    return list(found)
+    return situation.entities(rule.scope) or ["job"]
 
 
 def _alive(candidate: Candidate) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from doctor.facts.model import Event, EventSpec, Fact
@@ -10,6 +10,17 @@ from doctor.facts.store import FactStore
 
 NOT_OWN = ("log.last_line",)
 """Events that every log has and that therefore say nothing about which line comes first or last."""
+
+
+LEAVES = ("rank", "gpu", "nic")
+"""Kinds of entity that contain no other."""
+
+_PLACE: Mapping[str, Callable[[Event], object]] = {
+    "rank": lambda event: event.rank,
+    "node": lambda event: event.host,
+    "run": lambda event: event.run,
+}
+"""Where an event belongs, for the kinds of entity that events come from."""
 
 
 class Situation:
@@ -21,6 +32,8 @@ class Situation:
         self.answers = {fact.name for fact in store.facts() if fact.quality == "answered"}
         self._first: set[int] = set()
         self._last: set[int] = set()
+        self._by_entity: dict[tuple[str, str], dict[str, list[Event]]] = {}
+        self._entities: dict[str, list[str]] = {}
         self._mark_ends()
 
     def _mark_ends(self) -> None:
@@ -48,11 +61,30 @@ class Situation:
 
     def events(self, name: str, entity: str) -> list[Event]:
         """Occurrences of `name` that belong to `entity`."""
-        found = self.store.events(name)
-        return found if entity == "job" else [event for event in found if belongs(event, entity)]
+        kind = entity.partition(":")[0]
+        if kind not in _PLACE:
+            return self.store.events(name)
+        if (name, kind) not in self._by_entity:
+            index: dict[str, list[Event]] = {}
+            for event in self.store.events(name):
+                index.setdefault(f"{kind}:{_PLACE[kind](event)}", []).append(event)
+            self._by_entity[name, kind] = index
+        return self._by_entity[name, kind].get(entity, [])
+
+    def entities(self, kind: str) -> list[str]:
+        """Entities of `kind` that a fact is about or an event comes from."""
+        if kind not in self._entities:
+            found = dict.fromkeys(self.store.entities(kind))
+            if kind in _PLACE:
+                places = dict.fromkeys(_PLACE[kind](event) for event in self.store.events())
+                found.update(dict.fromkeys(f"{kind}:{place}" for place in places if place not in (None, "", "job")))
+            self._entities[kind] = list(found)
+        return self._entities[kind]
 
     def entities_of(self, names: Iterable[str], within: str) -> list[str]:
         """The entities, at or below `within`, that any of the facts `names` is known of; `within` if there is none."""
+        if within.partition(":")[0] in LEAVES:
+            return [within]
         found: dict[str, None] = {}
         for name in names:
             for fact in self.store.every(name):
@@ -62,18 +94,6 @@ class Situation:
 
     def lookup(self, entity: str, event: Event | None = None) -> SituationLookup:
         return SituationLookup(self, entity, event)
-
-
-def belongs(event: Event, entity: str) -> bool:
-    """Does the event come from this rank, node or run?"""
-    kind, _, name = entity.partition(":")
-    if kind == "rank":
-        return event.rank is not None and str(event.rank) == name
-    if kind == "node":
-        return event.host == name
-    if kind == "run":
-        return event.run == name
-    return True
 
 
 class SituationLookup:
@@ -101,7 +121,7 @@ class SituationLookup:
         return None
 
     def inner(self, kind: str) -> Iterator[SituationLookup]:
-        for entity in self.situation.store.entities(kind):
+        for entity in self.situation.entities(kind):
             if self.entity == "job" or self.entity in self.situation.store.chain(entity):
                 yield SituationLookup(self.situation, entity, self.event)
 
