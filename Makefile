@@ -2,7 +2,7 @@
 #   make run                          diagnose the sample in fixtures/
 #   make run ARGS="analyze my/logs"   any pdoctor command
 PYTHON ?= python3
-ARGS ?= analyze fixtures/sample/logs
+ARGS ?= analyze fixtures/sample/job
 BIN := .venv/bin
 READY := .venv/.installed
 

@@ -1,0 +1,1 @@
+"""The command line: one file a command. Arguments become a call of the session, its answer goes to a view."""

@@ -1,0 +1,123 @@
+"""`pdoctor rules`: look at the rule base, check it, test it, add to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from doctor.cli import options
+from doctor.cli.lazy import LazyGroup
+from doctor.cli.main import FOUND, OK
+
+
+class Rules(LazyGroup):
+    lazy = {
+        "list": ("doctor.cli.rules:list_rules", "Every rule: id, severity, cause, title."),
+        "show": ("doctor.cli.rules:show", "The page of a rule: what shows it, what follows, what cures it."),
+        "check": ("doctor.cli.rules:check", "Read every file and say what is wrong, with its place."),
+        "test": ("doctor.cli.rules:run_tests", "Run the tests inside the rule files."),
+        "new": ("doctor.cli.rules:new", "Begin a rule: one file, with its tests."),
+    }
+
+
+@click.group(cls=Rules)
+def rules() -> None:
+    """Look at the rule base, check it, test it, add to it."""
+
+
+@click.command("list")
+@options.rules
+@options.lang
+def list_rules(rules: tuple[Path, ...], lang: str) -> int:
+    """Every rule: id, severity, cause, title."""
+    from doctor.messages import say
+    from doctor.rulebase.load import load_rulebase
+    from doctor.views.safe import visible
+
+    loaded = load_rulebase(rules)
+    for rule in sorted(loaded.base.rules.values(), key=lambda rule: rule.id):
+        severity = say(lang, f"severity.{rule.severity}")
+        click.echo(f"{rule.id:8}{severity:10}{visible(rule.cause):36}  {visible(rule.title.get(lang))}")
+    for problem in loaded.problems:
+        options.note(str(problem))
+    return OK
+
+
+@click.command()
+@click.argument("rule")
+@options.rules
+@options.lang
+def show(rule: str, rules: tuple[Path, ...], lang: str) -> int:
+    """The page of RULE (an id or a cause) as Markdown: what shows it, what follows from it, what cures it."""
+    from doctor.rulebase.errors import suggestion
+    from doctor.rulebase.load import load_rulebase
+    from doctor.rulebase.pages import page
+    from doctor.views.safe import visible
+
+    base = load_rulebase(rules).base
+    found = [known for known in base.rules.values() if rule.upper() == known.id or rule in (known.cause, known.name)]
+    if not found:
+        raise click.UsageError(f"no rule or cause is called {rule}{suggestion(rule, [*base.rules, *base.causes])}")
+    for known in found:
+        click.echo("\n".join(visible(line) for line in page(known, base, lang).splitlines()))
+    return OK
+
+
+@click.command()
+@options.rules
+@options.quiet
+def check(rules: tuple[Path, ...], quiet: bool) -> int:
+    """Read every file of the rule base and say what is wrong, with its place and what would be right."""
+    from doctor.rulebase.lint import lint
+    from doctor.rulebase.load import read_rulebase
+    from doctor.views.safe import visible
+
+    loaded = read_rulebase(rules)
+    faults = lint(loaded)
+    for fault in faults:
+        click.echo(visible(str(fault)))
+    if faults:
+        options.note(f"{len(faults)} to put right")
+        return FOUND
+    if not quiet:
+        base = loaded.base
+        click.echo(f"{len(base.rules)} rules, {len(base.events)} events, {len(base.catalogue)} facts: in order")
+    return OK
+
+
+@click.command("test")
+@click.argument("ids", nargs=-1, metavar="[RULE]...")
+@options.rules
+@options.quiet
+def run_tests(ids: tuple[str, ...], rules: tuple[Path, ...], quiet: bool) -> int:
+    """Run the tests inside the rule files: of RULE, or of all."""
+    from doctor.session.rule_tests import run_rule_tests
+    from doctor.views.safe import visible
+
+    results = run_rule_tests(rules, ids)
+    if ids and not results:
+        raise click.UsageError(f"no rule with tests is called {', '.join(ids)}")
+    failed = [result for result in results if result.fault]
+    for result in failed:
+        click.echo(visible(f"{result.rule}: {result.name}: {result.fault}"))
+    if not quiet or failed:
+        click.echo(f"{len(results) - len(failed)} passed, {len(failed)} failed")
+    return FOUND if failed else OK
+
+
+@click.command()
+@click.argument("rule")
+@click.argument("name")
+@click.option("--cause", help="Id in the list of causes; NAME when not given.")
+@click.option("--into", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Folder of rules.")
+def new(rule: str, name: str, cause: str | None, into: Path | None) -> int:
+    """Begin a rule: RULE is a new id such as MEM099, NAME reads on from "this job has ..."."""
+    from doctor.cli.rule_template import write_rule
+
+    try:
+        path = write_rule(rule.upper(), name, cause or name, into)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    click.echo(f"{path}: fill it in, then: pdoctor rules check; pdoctor rules test {rule.upper()}")
+    return OK

@@ -1,0 +1,190 @@
+"""Every text of the user interface, in English and Chinese side by side. Texts of rules are in the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+LANGUAGES = ("en", "zh")
+
+TEXTS: Mapping[str, tuple[str, str]] = {
+    # verdicts and summaries
+    "verdict.healthy": ("healthy", "正常"),
+    "verdict.problem": ("problem", "有问题"),
+    "verdict.undetermined": ("undetermined", "无法判定"),
+    "summary.roots": ("{title} ({where})", "{title}（{where}）"),
+    "summary.more": ("; and {n} more", "；另有 {n} 项"),
+    "summary.healthy": ("Nothing in it shows a failure or a slowdown.", "没有看到故障或变慢的迹象。"),
+    "summary.risks": (
+        "Nothing in it shows a failure or a slowdown; worth knowing: {n}.",
+        "没有看到故障或变慢的迹象；值得留意：{n} 项。",
+    ),
+    "summary.unexplained": (
+        "A failure shows, but no rule explains it. It shows first here: {where}",
+        "出现了故障，但没有规则能解释。最早出现在：{where}",
+    ),
+    "summary.too_little": ("There is too little to judge by.", "材料太少，无法判断。"),
+    "headline.roots.one": ("{n} root cause", "{n} 个根本原因"),
+    "headline.roots.many": ("{n} root causes", "{n} 个根本原因"),
+    "headline.logs.one": ("{n} log read", "读取 {n} 个日志"),
+    "headline.logs.many": ("{n} logs read", "读取 {n} 个日志"),
+    "headline.ranks.one": ("{n} rank seen", "看到 {n} 个 rank"),
+    "headline.ranks.many": ("{n} ranks seen", "看到 {n} 个 rank"),
+    # words for severities, labels, roles
+    "severity.fatal": ("fatal", "致命"),
+    "severity.degraded": ("degraded", "性能受损"),
+    "severity.risk": ("risk", "风险"),
+    "severity.info": ("info", "提示"),
+    "label.certain": ("certain", "确定"),
+    "label.likely": ("likely", "很可能"),
+    "label.possible": ("possible", "可能"),
+    # headings of the report
+    "head.where": ("where", "位置"),
+    "head.why": ("why", "原因"),
+    "head.evidence": ("evidence", "证据"),
+    "head.follows": ("follows", "由此引起"),
+    "head.fix": ("fix", "解决"),
+    "head.avoid": ("do not", "不要"),
+    "head.rivals": ("or perhaps", "也可能是"),
+    "head.next": ("next", "下一步"),
+    "head.not_checked": ("not checked", "未检查"),
+    "head.checked": ("checked", "已检查"),
+    "head.warnings": ("warnings", "警告"),
+    "head.unexplained": ("not explained", "未能解释"),
+    "head.also": ("also seen", "其他发现"),
+    "head.facts": ("known of the job", "已知事实"),
+    # parts of findings
+    "evidence.more": ("and {n} more like it: {where}", "同类还有 {n} 处：{where}"),
+    "evidence.more_files": ("and {n} more like it", "同类还有 {n} 处"),
+    "evidence.hidden.one": ("1 more line of evidence: pdoctor analyze -v", "还有 1 行证据：pdoctor analyze -v"),
+    "evidence.hidden.many": ("{n} more lines of evidence: pdoctor analyze -v", "还有 {n} 行证据：pdoctor analyze -v"),
+    "follows.many": ("{where}: {what} ×{count}", "{where}：{what} ×{count}"),
+    "follows.one": ("{where}: {what}", "{where}：{what}"),
+    "follows.lag": (", {seconds} later", "，{seconds}后"),
+    "follows.hidden": ("and {n} more", "另有 {n} 项"),
+    "risk.low": ("risk low", "风险低"),
+    "risk.medium": ("risk medium", "风险中"),
+    "risk.high": ("risk high", "风险高"),
+    "restart.none": ("no restart", "无需重启"),
+    "restart.job": ("restart the job", "重启作业"),
+    "restart.node": ("restart the node", "重启节点"),
+    "change.for": ("for {framework}:", "{framework}："),
+    "change.config": ("in the job's configuration:", "修改作业配置："),
+    "change.code": ("in the training script:", "修改训练脚本："),
+    "avoid.why": ("{title} — {why}", "{title}——{why}"),
+    "rival.how": ("{name}: {how}", "{name}：{how}"),
+    "next.step": ("{name}: {how}", "{name}：{how}"),
+    "next.fact": ("find out {name}: {meaning}", "确认 {name}"),
+    "next.separates": ("tells apart: {causes}", "可区分：{causes}"),
+    # places
+    "place.job": ("the whole job", "整个作业"),
+    "place.rank.one": ("rank {names}", "rank {names}"),
+    "place.rank.many": ("ranks {names}", "rank {names}"),
+    "place.node.one": ("node {names}", "节点 {names}"),
+    "place.node.many": ("nodes {names}", "节点 {names}"),
+    "place.gpu.one": ("GPU {names}", "GPU {names}"),
+    "place.gpu.many": ("GPUs {names}", "GPU {names}"),
+    "place.nic.one": ("NIC {names}", "网卡 {names}"),
+    "place.nic.many": ("NICs {names}", "网卡 {names}"),
+    "place.run.one": ("run {names}", "运行 {names}"),
+    "place.run.many": ("runs {names}", "运行 {names}"),
+    "place.on": ("{what} on {node}", "{node} 上的 {what}"),
+    "place.count": ("{n} ranks ({names})", "{n} 个 rank（{names}）"),
+    # what was looked at
+    "checked.log.one": ("{n} log, {size}", "{n} 个日志，{size}"),
+    "checked.log.many": ("{n} logs, {size}", "{n} 个日志，{size}"),
+    "checked.ranks.one": ("{n} rank seen in them: {names}", "其中看到 {n} 个 rank：{names}"),
+    "checked.ranks.many": ("{n} ranks seen in them: {names}", "其中看到 {n} 个 rank：{names}"),
+    "checked.steps": ("training steps {first} to {last}", "训练步 {first} 到 {last}"),
+    "checked.config.one": ("{n} job configuration: {names}", "{n} 个作业配置：{names}"),
+    "checked.config.many": ("{n} job configurations: {names}", "{n} 个作业配置：{names}"),
+    "checked.dump.one": ("{n} node dump: {names}", "{n} 个节点信息文件：{names}"),
+    "checked.dump.many": ("{n} node dumps: {names}", "{n} 个节点信息文件：{names}"),
+    "checked.table.one": ("{n} table: {names}", "{n} 个表格：{names}"),
+    "checked.table.many": ("{n} tables: {names}", "{n} 个表格：{names}"),
+    "checked.rules": (
+        "{rules} rules about {areas} areas, {events} known messages, {facts} facts",
+        "{areas} 个领域的 {rules} 条规则，{events} 种已知消息，{facts} 条事实",
+    ),
+    # what was not
+    "missing.line": ("{what}: {why}", "{what}：{why}"),
+    "missing.why": (
+        "nothing handed over tells {names}",
+        "提供的材料中没有 {names}",
+    ),
+    "missing.why.some": (
+        "nothing handed over tells {names} and {n} more",
+        "提供的材料中没有 {names} 等（另有 {n} 项）",
+    ),
+    "provider.job_config": ("the job's configuration (launch script, config file)", "作业配置（启动脚本、配置文件）"),
+    "provider.node_dump": ("the state of the nodes (nvidia-smi -q, dmesg, df, ip addr)", "节点状态（nvidia-smi -q、dmesg、df、ip addr）"),
+    "provider.log": ("logs of the ranks", "各 rank 的日志"),
+    "provider.table": ("tables (traces, expert loads, benchmarks)", "表格（trace、专家负载、基准测试）"),
+    "provider.other": ("other facts", "其他事实"),
+    "failed.fact": ("{name} of {where}", "{where} 的 {name}"),
+    "rules.left_out": ("rule file {path}", "规则文件 {path}"),
+    # remarks on the input
+    "input.missing": ("no such file or folder: {path}", "文件或目录不存在：{path}"),
+    "input.unreadable": ("{path}: cannot be read: {reason}", "{path}：无法读取：{reason}"),
+    "input.empty_folder": ("{path}: the folder holds no file", "{path}：目录中没有文件"),
+    "input.empty_file": ("{path}: the file is empty", "{path}：文件为空"),
+    "input.special": ("{path}: passed over: a pipe, socket or device", "{path}：已跳过：管道、套接字或设备"),
+    "input.too_many": ("{path}: more than {limit} files; the rest was not read", "{path}：超过 {limit} 个文件；其余未读"),
+    "input.binary": ("{path}: passed over: not text", "{path}：已跳过：不是文本"),
+    "input.damaged": ("{path}: nothing in it could be read: {reason}", "{path}：无法读出任何内容：{reason}"),
+    "derivation.failed": (
+        "a derivation failed ({reason}). This is a defect of pdoctor: please report it",
+        "推导出错（{reason}）。这是 pdoctor 的缺陷，请反馈",
+    ),
+    "input.probe_failed": (
+        "{path}: the {probe} reader failed ({reason}); other readers went on. This is a defect of pdoctor: please report it",
+        "{path}：{probe} 读取器出错（{reason}）；其他读取器继续。这是 pdoctor 的缺陷，请反馈",
+    ),
+    "input.probe_says": ("{path}: {text}", "{path}：{text}"),
+    "input.nothing": ("nothing to diagnose: {first}", "没有可诊断的内容：{first}"),
+    "input.grouped": ("{first} (and {n} more files)", "{first}（另有 {n} 个文件）"),
+    "answers.unreadable": ("answers: {reason}", "答案文件：{reason}"),
+    "answers.unknown": ("{path}: unknown fact {name}{hint}", "{path}：未知的事实 {name}{hint}"),
+    "answers.type": (
+        "{path}: {name} = {value}: should be {type}",
+        "{path}：{name} = {value}：应为 {type}",
+    ),
+    "answers.hint": (", did you mean {name}?", "，是否想写 {name}？"),
+    # --explain
+    "explain.holds": ("{rule} {title}: holds, {label} ({belief})", "{rule} {title}：成立，{label}（{belief}）"),
+    "explain.fails": ("{rule} {title}: does not hold ({belief})", "{rule} {title}：不成立（{belief}）"),
+    "explain.idle": ("{rule} {title}: not considered, no sign of it was seen", "{rule} {title}：未考虑，没有看到任何迹象"),
+    "explain.unknown": ("no rule or cause is called {name}{hint}", "没有名为 {name} 的规则或原因{hint}"),
+    "explain.role.root": ("it is a root cause", "它是根本原因"),
+    "explain.role.consequence": ("it follows from {root}", "它由 {root} 引起"),
+    "explain.role.contributing": ("it is worth knowing, no more", "仅供参考"),
+    "explain.prior": ("before anything is seen", "看到任何迹象之前"),
+    "explain.weight": ("weight {weight}", "权重 {weight}"),
+    "explain.needs": ("not known: {names}", "未知：{names}"),
+    "explain.evidence": ("further evidence", "其他迹象"),
+    "explain.all": ("all of", "全部成立"),
+    "explain.any": ("one of", "至少一个成立"),
+    "explain.none": ("none of", "都不成立"),
+    "explain.because.failed": ("why not: {signal} does not hold", "为何不是：{signal} 不成立"),
+    "explain.because.present": ("why not: {signal} holds and speaks against it", "为何不是：{signal} 成立，与之相反"),
+    "explain.because.unknown": ("why not: {signal} is not known", "为何不是：{signal} 未知"),
+    "explain.because.belief": ("why not: what was seen makes it too improbable", "为何不是：所见迹象使其概率太低"),
+    "truth.TRUE": ("holds", "成立"),
+    "truth.FALSE": ("does not hold", "不成立"),
+    "truth.UNKNOWN": ("not known", "未知"),
+    # units and lists
+    "unit.s": ("s", "秒"),
+    "unit.min": ("min", "分钟"),
+    "unit.h": ("h", "小时"),
+    "list.and": (", ", "、"),
+    "list.or": (" or ", " 或 "),
+}
+
+
+def say(lang: str, key: str, **values: object) -> str:
+    """The text `key` in `lang` with its places filled. Values are inserted as they are, never read as templates."""
+    return TEXTS[key][LANGUAGES.index(lang)].format(**values)
+
+
+def say_count(lang: str, key: str, n: int, **values: object) -> str:
+    """The text for `n` things: `key.one` or `key.many`."""
+    return say(lang, f"{key}.{'one' if n == 1 else 'many'}", n=n, **values)

@@ -1,0 +1,54 @@
+"""What one analysis comes to: what was read, what is known, the diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from doctor.engine.model import Diagnosis
+from doctor.facts.model import Value
+from doctor.facts.store import FactStore
+from doctor.rulebase.errors import RuleError
+from doctor.rulebase.model import RuleBase
+from doctor.session.notes import Note
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One file that was looked at; `kind` is log, config, dump, table, or none when nothing in it could be used."""
+
+    path: str
+    kind: str
+    bytes: int
+    rank: int | None = None
+    host: str | None = None
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """A neutral setting that a remedy changes: its value now and the one it should have, None while not known."""
+
+    now: Value | None
+    then: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything a view shows.
+
+    `notes` are remarks on the input as a whole, `problems` rule files that were left out; `patched` has the settings
+    that a remedy changes, by (rule, remedy) and name.
+    """
+
+    inputs: tuple[Input, ...]
+    store: FactStore
+    rulebase: RuleBase
+    diagnosis: Diagnosis
+    notes: tuple[Note, ...] = ()
+    problems: tuple[RuleError, ...] = ()
+    patched: Mapping[tuple[str, str], Mapping[str, Patched]] = field(default_factory=dict)
+
+    @property
+    def all_notes(self) -> tuple[Note, ...]:
+        return self.notes + tuple(note for given in self.inputs for note in given.notes)

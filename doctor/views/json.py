@@ -1,0 +1,144 @@
+"""The report as JSON, schema 1 (report.schema.json beside this file). Changes to it only ever add."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import doctor
+from doctor.engine.model import Finding, Follow
+from doctor.facts.model import Event, Fact, Source
+from doctor.rulebase.model import Remedy
+from doctor.session.report import Report
+from doctor.views import present
+from doctor.views.safe import json_safe
+
+SCHEMA = 1
+
+
+def render(report: Report, lang: str, facts: bool = False) -> str:
+    """The report as a JSON document; with `facts`, everything that is known of the job is in it."""
+    return json_safe(json.dumps(as_data(report, lang, facts), ensure_ascii=False, indent=1)) + "\n"
+
+
+def as_data(report: Report, lang: str, facts: bool = False) -> dict[str, Any]:
+    diagnosis = report.diagnosis
+    return {
+        "schema": SCHEMA,
+        "tool": {"name": "pdoctor", "version": doctor.__version__},
+        "inputs": _inputs(report, lang),
+        "verdict": str(diagnosis.verdict),
+        "summary": present.summary(report, lang),
+        "checked": present.checked(report, lang),
+        "findings": [_finding(finding, report, lang) for finding in diagnosis.findings],
+        "plan": None,
+        "next_steps": [
+            {"kind": step.kind, "id": step.id, "text": present.step_text(step, lang), "separates": list(step.separates)}
+            for step in diagnosis.next_steps
+        ],
+        "not_checked": [{"what": what, "why": why} for what, why in present.not_checked(report, lang)],
+        "unexplained": [_evidence(event.source, event) for event in diagnosis.unexplained],
+        "warnings": present.warnings(report, lang),
+        "facts": _facts(report.store.facts()) if facts else {},
+    }
+
+
+def _inputs(report: Report, lang: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "path": given.path,
+            "kind": given.kind,
+            "bytes": given.bytes,
+            "rank": given.rank,
+            "host": given.host,
+            "warnings": [present.note_text(note, lang) for note in given.notes],
+        }
+        for given in report.inputs
+    ]
+
+
+def _finding(finding: Finding, report: Report, lang: str) -> dict[str, Any]:
+    rule = finding.rule
+    events = {s: e for o in finding.outcomes for e in o.events for s in (e.source, *e.context)}
+    return {
+        "rule": rule.id,
+        "cause": rule.cause,
+        "title": rule.title.get(lang),
+        "severity": str(finding.severity),
+        "role": str(finding.role),
+        "confidence": round(finding.belief, 4),
+        "label": str(finding.label),
+        "entities": list(finding.entities) or ["job"],
+        "explained_by": finding.explained_by,
+        "because": " ".join(rule.because.get(lang).split()),
+        "evidence": [_evidence(source, events.get(source)) for source in finding.sources],
+        "notes": [outcome.note for outcome in finding.outcomes if outcome.note],
+        "follows": [_follow(follow, report, lang) for follow in finding.follows],
+        "differential": [_rival(*rival, report, finding) for rival in present.rivals(finding, report, lang)],
+        "remedies": [_remedy(finding, remedy, report, lang) for remedy in rule.remedies],
+        "references": [{"title": reference.title, "url": reference.url} for reference in rule.references],
+    }
+
+
+def _evidence(source: Source, event: Event | None) -> dict[str, Any]:
+    """One line of proof; rank, host and time are null where the line does not tell."""
+    return {
+        "path": source.path,
+        "line": source.line,
+        "text": source.text,
+        "kind": source.kind,
+        "rank": event.rank if event else None,
+        "host": event.host if event else None,
+        "time": _time(event.time) if event else None,
+    }
+
+
+def _time(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def _follow(follow: Follow, report: Report, lang: str) -> dict[str, Any]:
+    return {
+        "event": follow.event,
+        "text": present.event_meaning(report, follow.event, lang),
+        "count": follow.count,
+        "ranks": list(follow.ranks),
+        "lag_s": follow.lag,
+        "first": _evidence(follow.first, None),
+    }
+
+
+def _rival(rule: str, how: str, belief: float | None, report: Report, finding: Finding) -> dict[str, Any]:
+    steps = {other.rule: other.next for other in finding.rule.differential}
+    cause = report.rulebase.rules[rule].cause
+    return {"rule": rule, "cause": cause, "how": how, "next": steps.get(rule) or None, "confidence": belief}
+
+
+def _remedy(finding: Finding, remedy: Remedy, report: Report, lang: str) -> dict[str, Any]:
+    return {
+        "id": remedy.id,
+        "title": remedy.title.get(lang),
+        "risk": remedy.risk,
+        "restart": remedy.restart,
+        "avoid": remedy.avoid,
+        "why": remedy.why.get(lang) if remedy.why else None,
+        "changes": [{"framework": f, "text": text} for f, text in present.changes(finding.rule, remedy, report)],
+        "effect": None,
+    }
+
+
+def _facts(facts: Iterable[Fact]) -> dict[str, list[dict[str, Any]]]:
+    """Facts by name; the same fact may be known of several entities and from several sources."""
+    known: dict[str, list[dict[str, Any]]] = {}
+    for fact in facts:
+        source = {"kind": fact.source.kind, "path": fact.source.path, "line": fact.source.line, "text": fact.source.text}
+        entry = {"entity": fact.entity, "value": fact.value, "quality": str(fact.quality), "source": source}
+        known.setdefault(fact.name, []).append(entry)
+    return dict(sorted(known.items()))

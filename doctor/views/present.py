@@ -1,0 +1,237 @@
+"""Words for the parts of a report that every view shows: places, sizes, changes, what was and was not looked at."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from doctor.engine.model import Finding, NextStep
+from doctor.facts.model import Quality
+from doctor.messages import say, say_count
+from doctor.rulebase.model import Remedy, Rule, Severity
+from doctor.session.notes import Note
+from doctor.session.report import Patched, Report
+
+SYMBOLS: Mapping[str, str] = {"fatal": "✗", "degraded": "!", "risk": "○", "info": "·"}
+MAX_NAMES = 6
+KINDS = ("run", "node", "gpu", "nic", "rank")
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """`0-2, 5` for 0, 1, 2, 5."""
+    parts: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    shown = [str(a) if a == b else f"{a}, {b}" if b == a + 1 else f"{a}-{b}" for a, b in parts]
+    return ", ".join(shown[:MAX_NAMES]) + (", …" if len(shown) > MAX_NAMES else "")
+
+
+def places(entities: Iterable[str], lang: str) -> str:
+    """Where something is: `ranks 0-2, 5`, `node n07`; the whole job when no entity is named."""
+    by_kind: dict[str, list[str]] = {}
+    for entity in entities:
+        kind, _, name = entity.partition(":")
+        if kind in KINDS:
+            by_kind.setdefault(kind, []).append(name)
+    shown = [say_count(lang, f"place.{kind}", len(names), names=_names(names)) for kind, names in by_kind.items()]
+    return say(lang, "list.and").join(shown) or say(lang, "place.job")
+
+
+def _names(names: list[str]) -> str:
+    if all(name.isdecimal() for name in names):
+        return ranges(int(name) for name in names)
+    return ", ".join(names[:MAX_NAMES]) + (f" (+{len(names) - MAX_NAMES})" if len(names) > MAX_NAMES else "")
+
+
+def where(finding: Finding, report: Report, lang: str) -> str:
+    """Where a finding is; a single rank with its node."""
+    shown = places(finding.entities, lang)
+    if len(finding.entities) == 1 and finding.entities[0].startswith("rank:"):
+        host = report.store.get("rank.host", finding.entities[0])
+        if host is not None:
+            return say(lang, "place.on", what=shown, node=host.value)
+    return shown
+
+
+def size(count: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            break
+        count /= 1024
+    else:
+        unit = "TiB"
+    return f"{count:.0f} {unit}" if unit == "B" or count >= 100 else f"{count:.1f} {unit}"
+
+
+def seconds(value: float, lang: str) -> str:
+    """A duration a person can read: 0.4 s, 612 s, 45 min, 3.2 h."""
+    if value < 1000:
+        return f"{value:.1f} {say(lang, 'unit.s')}" if value < 10 else f"{value:.0f} {say(lang, 'unit.s')}"
+    if value < 5400:
+        return f"{value / 60:.0f} {say(lang, 'unit.min')}"
+    return f"{value / 3600:.1f} {say(lang, 'unit.h')}"
+
+
+def note_text(note: Note, lang: str) -> str:
+    return say(lang, note.key, path=note.path, **note.values)
+
+
+def warnings(report: Report, lang: str) -> list[str]:
+    """The remarks on the input, each kind of remark once with the number of files it holds for."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for note in report.all_notes:
+        same = "".join(f"{value}\0" for value in note.values.values())
+        grouped.setdefault((note.key, same), []).append(note_text(note, lang))
+    return [
+        texts[0] if len(texts) == 1 else say(lang, "input.grouped", first=texts[0], n=len(texts) - 1)
+        for texts in grouped.values()
+    ]
+
+
+def event_meaning(report: Report, name: str, lang: str) -> str:
+    spec = report.rulebase.events.get(name)
+    return spec.meaning.get(lang) or name if spec else name
+
+
+def summary(report: Report, lang: str) -> str:
+    """The diagnosis in one sentence."""
+    diagnosis = report.diagnosis
+    alarming = [f for f in diagnosis.roots if f.severity in (Severity.FATAL, Severity.DEGRADED)]
+    if alarming:
+        first = alarming[0]
+        text = say(lang, "summary.roots", title=first.rule.title.get(lang), where=where(first, report, lang))
+        return text + (say(lang, "summary.more", n=len(alarming) - 1) if alarming[1:] else "")
+    if diagnosis.verdict == "healthy":
+        quiet = len(diagnosis.roots)
+        return say(lang, "summary.risks", n=quiet) if quiet else say(lang, "summary.healthy")
+    if diagnosis.unexplained:
+        first_event = diagnosis.unexplained[0]
+        place = [f"rank:{first_event.rank}"] if first_event.rank is not None else []
+        spot = f"{first_event.source.path}:{first_event.source.line}"
+        return say(lang, "summary.unexplained", where=f"{spot} ({places(place, lang)})" if place else spot)
+    return say(lang, "summary.too_little")
+
+
+def headline(report: Report, lang: str) -> str:
+    """The line beside the verdict: how many causes there are, in how much material; else the summary itself."""
+    roots = sum(root.severity in (Severity.FATAL, Severity.DEGRADED) for root in report.diagnosis.roots)
+    if not roots:
+        return summary(report, lang)
+    ranks, logs = len(ranks_seen(report)), sum(given.kind == "log" for given in report.inputs)
+    parts = [say_count(lang, "headline.roots", roots)]
+    parts += [say_count(lang, "headline.logs", logs)] if logs else []
+    parts += [say_count(lang, "headline.ranks", ranks)] if ranks else []
+    return say(lang, "list.and").join(parts)
+
+
+def ranks_seen(report: Report) -> set[int]:
+    ranks = {event.rank for event in report.store.events() if event.rank is not None}
+    return ranks | {int(name[5:]) for name in report.store.entities("rank") if name[5:].isdecimal()}
+
+
+def checked(report: Report, lang: str) -> list[str]:
+    """What was looked at."""
+    lines: list[str] = []
+    logs = [given for given in report.inputs if given.kind == "log"]
+    if logs:
+        lines.append(say_count(lang, "checked.log", len(logs), size=size(sum(given.bytes for given in logs))))
+    if ranks := ranks_seen(report):
+        lines.append(say_count(lang, "checked.ranks", len(ranks), names=ranges(ranks)))
+    steps = [event.step for event in report.store.events() if event.step is not None]
+    if steps:
+        lines.append(say(lang, "checked.steps", first=min(steps), last=max(steps)))
+    for kind in ("config", "dump", "table"):
+        paths = [given.path for given in report.inputs if given.kind == kind]
+        if paths:
+            lines.append(say_count(lang, f"checked.{kind}", len(paths), names=_names(paths)))
+    base = report.rulebase
+    areas = len({rule.area for rule in base.rules.values()})
+    facts = sum(1 for _ in report.store.facts())
+    counts = {"rules": len(base.rules), "areas": areas, "events": len(base.events), "facts": facts}
+    return [*lines, say(lang, "checked.rules", **counts)]
+
+
+def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
+    """What could not be looked at, and why: facts nobody supplied, facts that failed, rule files left out."""
+    wanted: dict[str, list[str]] = {}
+    for name in report.diagnosis.missing:
+        spec = report.rulebase.catalogue.get(name)
+        provider = "log" if name.startswith("event:") else next(iter(spec.providers), "other") if spec else "other"
+        key = f"provider.{provider}" if provider in ("job_config", "node_dump", "log", "table") else "provider.other"
+        wanted.setdefault(key, []).append(name.removeprefix("event:"))
+    lines = []
+    for key, names in wanted.items():
+        more = len(names) - MAX_NAMES
+        shown = ", ".join(names[:MAX_NAMES])
+        why = say(lang, "missing.why.some", names=shown, n=more) if more > 0 else say(lang, "missing.why", names=shown)
+        lines.append((say(lang, key), why))
+    for fact in report.store.facts():
+        if fact.quality is Quality.FAILED:
+            what = say(lang, "failed.fact", name=fact.name, where=places([fact.entity], lang))
+            lines.append((what, str(fact.value)))
+    lines += [(say(lang, "rules.left_out", path=problem.path), str(problem)) for problem in report.problems]
+    return lines
+
+
+def step_text(step: NextStep, lang: str) -> str:
+    """The words of a next step; a fact that is asked for is named."""
+    if step.facts:
+        return say(lang, "next.fact", name=step.facts[0], meaning=step.how)
+    how = step.how_zh if lang == "zh" and step.how_zh else step.how
+    name = step.id.partition(":")[2].replace("_", " ") or step.id
+    return say(lang, "next.step", name=name, how=how) if how else name
+
+
+def rivals(finding: Finding, report: Report, lang: str) -> list[tuple[str, str, float | None]]:
+    """What it could also be, as (rule id, how to tell it apart, belief if it is a candidate); live candidates first."""
+    beliefs = {other.rule.id: other.belief for other in report.diagnosis.findings}
+    told = {other.rule: other.how.get(lang) for other in finding.rule.differential}
+    ids = dict.fromkeys((*finding.rivals, *told))
+    return [(rule, told.get(rule, ""), beliefs.get(rule)) for rule in ids if rule in report.rulebase.rules]
+
+
+def cause_title(report: Report, cause: str, lang: str) -> str:
+    known = report.rulebase.causes.get(cause)
+    return known.title.get(lang) if known else cause
+
+
+def changes(rule: Rule, remedy: Remedy, report: Report) -> list[tuple[str, str]]:
+    """The change a remedy asks for as (framework, text ready to copy); one pair a framework it is known for.
+
+    Where the job's framework is known, the other frameworks' flags are left out.
+    """
+    change: Mapping[str, Any] = remedy.change
+    found: list[tuple[str, str]] = []
+    if env := change.get("env"):
+        found.append(("env", "\n".join(_export(str(name), value) for name, value in env.items())))
+    if command := change.get("command"):
+        found.append(("command", _lines(command)))
+    if patch := change.get("patch"):
+        values = report.patched.get((rule.id, remedy.id), {})
+        found.append(("config", "\n".join(_assignment(key, patch[key], values.get(key)) for key in patch)))
+    if code := change.get("code"):
+        found.append(("code", _lines(code)))
+    flags = dict(change.get("flags") or {})
+    framework = report.store.get("config.framework")
+    if framework is not None and framework.value in flags:
+        flags = {str(framework.value): flags[framework.value]}
+    return found + [(str(name), _lines(text)) for name, text in flags.items()]
+
+
+def _lines(value: Any) -> str:
+    return "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value).strip("\n")
+
+
+def _export(name: str, value: Any) -> str:
+    return f"unset {name}" if value is None else f"export {name}={shlex.quote(str(value))}"
+
+
+def _assignment(key: str, wanted: Any, patched: Patched | None) -> str:
+    """`micro_batch = 1  # now 2`, or the expression itself while what it needs is not known."""
+    if patched is None or patched.then is None:
+        return f"{key} = {str(wanted).replace('config.', '')}"
+    return f"{key} = {patched.then}" + (f"  # {patched.now} -> {patched.then}" if patched.now is not None else "")
