@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 HAS_TIME = re.compile(r"\d\d:\d\d:\d\d")
 TIME = r"(?P<h>\d\d):(?P<m>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?"
+AHEAD = timedelta(days=60)
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 MONTH = r"(?P<name>[A-Z][a-z]{2})"
 
@@ -27,11 +28,13 @@ SHAPES: tuple[re.Pattern[str], ...] = (
 class Clock:
     """Completes times that lack their year or day. Times without a zone count as UTC.
 
-    `day` is the last full date seen in the file; it begins with the date of the file itself.
+    `day` is the last full date seen in the file; it begins with the date of the file itself. `dated` tells
+    whether any line had a date.
     """
 
     day: date
     last: float = 0.0
+    dated: bool = False
 
     def read(self, text: str) -> float | None:
         """Seconds since the epoch of the first time in the first 160 characters, or None."""
@@ -42,7 +45,7 @@ class Clock:
             if match := shape.search(head):
                 try:
                     return self._seconds(match.groupdict())
-                except (ValueError, OverflowError):
+                except (ValueError, OverflowError, StopIteration):
                     continue
         return None
 
@@ -58,6 +61,7 @@ class Clock:
             seconds += 86400.0  # past midnight
         self.day = (datetime.fromtimestamp(seconds, UTC)).date()
         self.last = seconds
+        self.dated = self.dated or "d" in part
         return seconds
 
     def _day(self, part: dict[str, str | None]) -> date:
@@ -70,19 +74,18 @@ class Clock:
             return date(int(year), month, number)
         if short := part.get("y2"):
             return date(2000 + int(short), month, number)
-        # The year nearest to the last known day: logs run over New Year.
-        return min(
-            (date(year, month, number) for year in (self.day.year, self.day.year - 1, self.day.year + 1) if _exists(year, month, number)),
-            key=lambda day: abs(day - self.day),
+        # A log may run over New Year, but is not much younger than the last known day.
+        years = (self.day.year + 1, self.day.year, self.day.year - 1, self.day.year - 2)
+        return next(
+            day for day in (_date(year, month, number) for year in years) if day and day <= self.day + AHEAD
         )
 
 
-def _exists(year: int, month: int, number: int) -> bool:
+def _date(year: int, month: int, number: int) -> date | None:
     try:
-        date(year, month, number)
+        return date(year, month, number)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _zone(text: str | None) -> timezone:

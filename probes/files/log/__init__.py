@@ -1,0 +1,95 @@
+"""Logs of training jobs, read into events and facts.
+
+`read_logs` reads files of any size, number and wrapping; `read_text` does the same with a text in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from doctor.facts.model import EventSpec
+from probes.files.log.facts import facts_of
+from probes.files.log.lines import Patterns
+from probes.files.log.matcher import ENGINES, Matcher, build
+from probes.files.log.model import InputInfo, LogFile, LogReading
+from probes.files.log.reader import FileReading, read_file
+from probes.files.runs import runs_of
+
+__all__ = ["InputInfo", "LogFile", "LogReading", "read_logs", "read_text", "read_texts"]
+
+
+def read_logs(
+    paths: Sequence[LogFile],
+    specs: Sequence[EventSpec],
+    cache_dir: Path | None = None,
+    *,
+    limit: int | None = None,
+    engines: Sequence[str] = ENGINES,
+) -> LogReading:
+    """Events and facts of all `paths`. A file that cannot be read gives a warning in its `InputInfo`.
+
+    `cache_dir` keeps compiled patterns between runs; `limit` is the number of bytes that a packed file may unpack to.
+    """
+    return _read([(file.name, file.path) for file in paths], specs, cache_dir, limit, tuple(engines))
+
+
+def read_text(name: str, data: bytes, specs: Sequence[EventSpec], *, engines: Sequence[str] = ENGINES) -> LogReading:
+    """Events and facts of one log in memory."""
+    return _read([(name, data)], specs, None, None, tuple(engines))
+
+
+def read_texts(
+    texts: Sequence[tuple[str, bytes]], specs: Sequence[EventSpec], *, engines: Sequence[str] = ENGINES
+) -> LogReading:
+    """Events and facts of several logs in memory, of one job."""
+    return _read(list(texts), specs, None, None, tuple(engines))
+
+
+@lru_cache(maxsize=8)
+def _matcher(texts: tuple[str, ...], cache_dir: Path | None, engines: tuple[str, ...]) -> tuple[Matcher, tuple[str, ...]]:
+    return build(texts, cache_dir, engines)
+
+
+def _read(
+    sources: Sequence[tuple[str, Path | bytes]],
+    specs: Sequence[EventSpec],
+    cache_dir: Path | None,
+    limit: int | None,
+    engines: tuple[str, ...],
+) -> LogReading:
+    patterns = Patterns(specs)
+    matcher, complaints = _matcher(patterns.texts, cache_dir, engines)
+    runs = runs_of([name for name, _ in sources])
+    guesses = _ranks_by_folder([name for name, _ in sources])
+    readings: list[FileReading] = []
+    inputs: list[InputInfo] = []
+    for name, source in sources:
+        try:
+            reading = read_file(
+                source, name, patterns, matcher, limit=limit, rank=guesses.get(name), alone=len(sources) == 1
+            )
+        except OSError as error:
+            inputs.append(InputInfo(name, "log", 0, warnings=(f"cannot be read: {error.strerror or error}",)))
+            continue
+        reading.events = [replace(event, run=runs[name]) for event in reading.events]
+        readings.append(reading)
+        inputs.append(
+            InputInfo(name, "log", reading.size, reading.rank, reading.host, (*reading.warnings, *complaints))
+        )
+        complaints = ()
+    events = [event for reading in readings for event in reading.events]
+    return LogReading(events, facts_of(readings, runs), inputs)
+
+
+def _ranks_by_folder(names: Sequence[str]) -> dict[str, int]:
+    """torchrun names folders by local rank, which is the rank if no two nodes' logs are among the files."""
+    from probes.files.log.place import place
+
+    local = {name: found.local_rank for name in names if (found := place(name)).attempt is not None}
+    folders = {name.rsplit("/", 2)[0] for name in local}
+    if len(folders) != 1:
+        return {}
+    return {name: rank for name, rank in local.items() if rank is not None}

@@ -1,0 +1,119 @@
+"""Facts of doctor/facts/catalogue/job.yaml, drawn from what the logs say."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median
+
+from doctor.facts.model import Event, Fact, Quality, Source, Value
+from probes.files.log.reader import LAST_LINE, FileReading
+
+WORLD = ("world_size", "nranks", "world")
+STEP_TIME: Mapping[str, float] = {"step_time_s": 1.0, "step_time_ms": 1e-3, "seconds_per_step": 1.0}
+THROUGHPUT = ("tokens_per_s_gpu", "tokens_per_s", "samples_per_s")
+
+
+def facts_of(readings: Sequence[FileReading], runs: Mapping[str, str]) -> list[Fact]:
+    """All facts of the logs; what belongs to one of several runs is stated of that run."""
+    facts = [
+        Fact("log.files", len(readings), source=_whole(readings), quality=Quality.MEASURED),
+        Fact("log.bytes", sum(reading.size for reading in readings), source=_whole(readings), quality=Quality.MEASURED),
+    ]
+    if not readings:
+        return []
+    by_run: dict[str, list[FileReading]] = defaultdict(list)
+    for reading in readings:
+        by_run[runs[reading.name]].append(reading)
+    for run, members in by_run.items():
+        facts += _of_run(members, "job" if run == "job" else f"run:{run}")
+    facts += _of_ranks(readings)
+    return facts
+
+
+def _of_run(readings: Sequence[FileReading], entity: str) -> Iterator[Fact]:
+    events = [event for reading in readings for event in reading.events]
+    ranks = sorted({event.rank for event in events if event.rank is not None})
+    if ranks:
+        yield Fact("log.ranks_seen", tuple(ranks), entity, _whole(readings), quality=Quality.DERIVED)
+    world = [(size, event) for event in events for size in _numbers(event, WORLD) if 0 < size < 10**7]
+    if world:
+        size, event = max(world, key=lambda pair: pair[0])
+        yield Fact("job.world_size_seen", int(size), entity, event.source, event.time)
+    counts: dict[str, int] = defaultdict(int)
+    kept: dict[str, int] = defaultdict(int)
+    for reading in readings:
+        for name, count in reading.counts.items():
+            counts[name] += count
+    for event in events:
+        kept[event.name] += 1
+    for name, count in counts.items():
+        if count > kept[name]:
+            yield Fact(f"log.count.{name}", count, entity, _whole(readings), quality=Quality.DERIVED)
+    times = [(r.first_time, r.last_time) for r in readings if r.first_time is not None and r.last_time is not None]
+    if times:
+        yield Fact("log.first_time", min(a for a, _ in times), entity, _whole(readings))
+        yield Fact("log.last_time", max(b for _, b in times), entity, _whole(readings))
+    yield from _steps(events, entity)
+
+
+def _steps(events: Sequence[Event], entity: str) -> Iterator[Fact]:
+    steps = [(step, event) for event in events for step in _numbers(event, ("step",))]
+    if steps:
+        first, last = min(steps, key=lambda pair: pair[0]), max(steps, key=lambda pair: pair[0])
+        yield Fact("job.steps_seen", len({step for step, _ in steps}), entity, last[1].source, quality=Quality.DERIVED)
+        yield Fact("run.first_step", int(first[0]), entity, first[1].source, first[1].time)
+        yield Fact("run.last_step", int(last[0]), entity, last[1].source, last[1].time)
+    for name, scale in STEP_TIME.items():
+        timed = [(value * scale, event) for event in events for value in _numbers(event, (name,)) if value > 0]
+        if timed:
+            # The first step is warm-up: compilation, autotuning, communicators.
+            steady = timed[1:] or timed
+            value = median(seconds for seconds, _ in steady)
+            yield Fact("run.step_time", value, entity, steady[-1][1].source, quality=Quality.DERIVED, because=_few(steady))
+            break
+    for name in THROUGHPUT:
+        rates = [(value, event) for event in events for value in _numbers(event, (name,)) if value > 0]
+        if rates:
+            steady = rates[1:] or rates
+            value = median(rate for rate, _ in steady)
+            yield Fact("run.throughput", value, entity, steady[-1][1].source, quality=Quality.DERIVED, because=_few(steady))
+            break
+
+
+def _of_ranks(readings: Sequence[FileReading]) -> Iterator[Fact]:
+    hosts: dict[int, Event] = {}
+    locals_: dict[int, Event] = {}
+    last: dict[int, Event] = {}
+    for event in (event for reading in readings for event in reading.events):
+        if event.rank is None:
+            continue
+        if event.host is not None:
+            hosts.setdefault(event.rank, event)
+        if event.local_rank is not None:
+            locals_.setdefault(event.rank, event)
+        if event.name == LAST_LINE or event.rank not in last or last[event.rank].name != LAST_LINE:
+            last[event.rank] = event
+    for rank, event in sorted(hosts.items()):
+        yield Fact("rank.host", event.host or "", f"rank:{rank}", event.source)
+    for rank, event in sorted(locals_.items()):
+        yield Fact("rank.local_rank", event.local_rank or 0, f"rank:{rank}", event.source)
+    for rank, event in sorted(last.items()):
+        yield Fact("rank.last_line", event.source.text, f"rank:{rank}", event.source, event.time)
+        if event.time is not None:
+            yield Fact("rank.last_time", event.time, f"rank:{rank}", event.source, event.time)
+
+
+def _numbers(event: Event, names: Iterable[str]) -> Iterator[float]:
+    for name in names:
+        value: Value | None = event.fields.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield value
+
+
+def _few(timed: Sequence[tuple[float, Event]]) -> tuple[Source, ...]:
+    return tuple(event.source for _, event in (timed[0], timed[len(timed) // 2], timed[-1]))
+
+
+def _whole(readings: Sequence[FileReading]) -> Source:
+    return Source("log", readings[0].name if len(readings) == 1 else "")

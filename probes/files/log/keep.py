@@ -1,0 +1,47 @@
+"""Decides which occurrences of a message are kept, so that a million equal lines cost neither memory nor time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+FIRST = 200
+LAST = 200
+MIDDLE = 256
+RANKS = 4096
+
+T = TypeVar("T")
+
+
+class Kept(Generic[T]):
+    """The first, the last, an even selection between them, and the first of every rank."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._first: list[T] = []
+        self._last: deque[T] = deque(maxlen=LAST)
+        self._middle: list[T] = []
+        self._of_rank: dict[int, T] = {}
+        self._stride = 1
+
+    def add(self, item: T, rank: int | None) -> None:
+        self.count += 1
+        if rank is not None and rank not in self._of_rank and len(self._of_rank) < RANKS:
+            self._of_rank[rank] = item
+        if len(self._first) < FIRST:
+            self._first.append(item)
+            return
+        self._last.append(item)
+        if self.count % self._stride == 0:
+            self._middle.append(item)
+            if len(self._middle) >= MIDDLE:
+                self._middle = self._middle[::2]
+                self._stride *= 2
+
+    def __iter__(self) -> Iterator[T]:
+        seen: set[int] = set()
+        for item in (*self._first, *self._middle, *self._last, *self._of_rank.values()):
+            if id(item) not in seen:
+                seen.add(id(item))
+                yield item

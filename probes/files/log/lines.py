@@ -1,0 +1,258 @@
+"""Turns candidate positions in segments into confirmed occurrences, in the order of the file."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from doctor.facts.model import EventSpec, Source, Symptom
+from probes.files.log.keep import Kept
+from probes.files.log.matcher import Matcher
+from probes.files.log.prefix import Prefix, Style, split
+from probes.files.log.segments import LINE, Segment, text_of
+from probes.files.log.tracebacks import Raised, Traceback, Tracebacks
+
+TEXT = 4096
+SMALL = 1 << 15
+SAMPLE = 16
+BULK = 500
+BULK_SERIOUS = 10_000
+"""After so many occurrences in a file, only each SAMPLE-th segment that holds nothing else is read for them."""
+
+LONG = 2048
+"""Longer lines are searched in linear time, where re2 is installed: `.*` twice in a pattern is quadratic in `re`."""
+
+BUILT_IN = (
+    r"Traceback \(most recent call last\)",
+    r"File \"[^\"\r\n]{1,300}\", line \d+",
+    r"comm 0x[0-9a-f]+ rank \d+ nranks \d+",
+)
+COMM = re.compile(r"comm 0x[0-9a-f]+ rank (\d+) nranks (\d+)")
+TRACEBACK = "python.traceback"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One occurrence, not yet typed or placed. `spec` is None for a traceback."""
+
+    spec: EventSpec | None
+    groups: Mapping[str, bytes | None]
+    source: Source
+    prefix: Prefix
+    position: int
+    step: int | None
+    phase: str
+    raised: Raised | None = None
+    traceback: Traceback | None = None
+
+
+class Patterns:
+    """The patterns of all events in one numbering, the built-in ones last."""
+
+    def __init__(self, specs: Sequence[EventSpec]) -> None:
+        pairs = [(spec, pattern) for spec in specs for pattern in spec.patterns]
+        self.specs: list[EventSpec | None] = [spec for spec, _ in pairs] + [None] * len(BUILT_IN)
+        self.texts = (*(pattern for _, pattern in pairs), *BUILT_IN)
+        self.comm = len(self.texts) - 1
+        self._compiled: dict[int, Any] = {}
+        self._linear: dict[int, Any] = {}
+        self.bad: dict[int, str] = {}
+
+    def search(self, index: int, unit: bytes) -> Mapping[str, bytes | None] | None:
+        """Captures of pattern `index` on a line, or None if it does not match the line alone."""
+        if index in self.bad:
+            return None
+        try:
+            engine = self._for_long(index) if len(unit) > LONG else self._plain(index)
+        except (re.error, OverflowError, RecursionError) as error:
+            self.bad[index] = str(error)
+            return None
+        match = engine.search(unit)
+        return match.groupdict() if match else None
+
+    def _plain(self, index: int) -> Any:
+        if index not in self._compiled:
+            self._compiled[index] = re.compile(self.texts[index].encode("utf-8", "surrogateescape"))
+        return self._compiled[index]
+
+    def _for_long(self, index: int) -> Any:
+        if index not in self._linear:
+            try:
+                import re2
+
+                options = re2.Options()
+                options.encoding = re2.Options.Encoding.LATIN1
+                options.log_errors = False
+                self._linear[index] = re2.compile(self.texts[index].encode("utf-8", "surrogateescape"), options)
+            except Exception:  # re2 absent, or the pattern beyond its syntax
+                self._linear[index] = self._plain(index)
+        return self._linear[index]
+
+    @cached_property
+    def limits(self) -> list[int]:
+        """How many occurrences of each pattern in a file are read one by one."""
+        return [BULK if spec and spec.symptom is Symptom.NONE else BULK_SERIOUS for spec in self.specs]
+
+
+@dataclass(slots=True)
+class Lines:
+    """What is found in one file while its segments go by."""
+
+    patterns: Patterns
+    matcher: Matcher
+    style: Style = Style.NONE
+    kept: dict[str, Kept[Hit]] = field(default_factory=lambda: defaultdict(Kept))
+    ranks: dict[tuple[str | None, int], tuple[int, int]] = field(default_factory=dict)
+    _tracebacks: Tracebacks = field(default_factory=Tracebacks)
+    _counts: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    _bulk: set[int] = field(default_factory=set)
+    _skipped: dict[int, Segment] = field(default_factory=dict)
+    _missed: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    _segments: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    _step: int | None = None
+    _phase: str = "start"
+
+    def feed(self, segment: Segment) -> None:
+        """Read a segment. One that holds bulk messages only is skipped, but stays at hand until the next is read."""
+        if self._bulk:
+            found = self.matcher.which(segment.units)
+            if not found and not self._tracebacks:
+                return
+            if segment.number % SAMPLE and not self._tracebacks and self._bulk.issuperset(found):
+                for index in found:
+                    self._missed[index] += 1
+                    self._skipped[index] = segment
+                return
+            self._catch_up()
+        elif segment.number and len(segment.units) > SMALL and not self._tracebacks:
+            if not self.matcher.which(segment.units):
+                return
+        self._read(segment)
+
+    def finish(self) -> None:
+        """Read what was put off, and close open tracebacks."""
+        self._catch_up()
+        for traceback in self._tracebacks.finish():
+            self._keep_traceback(traceback)
+
+    def counts(self) -> dict[str, int]:
+        """Occurrences of each event; of bulk messages, as many as the segments that were read let expect."""
+        missed: dict[str, int] = defaultdict(int)
+        for index, segments in self._missed.items():
+            if spec := self.patterns.specs[index]:
+                expected = round(segments * self._counts[index] / max(1, self._segments[index]))
+                missed[spec.name] = max(missed[spec.name], expected)
+        return {name: kept.count + missed[name] for name, kept in self.kept.items()}
+
+    def _catch_up(self) -> None:
+        """The last segment with each bulk message is read before anything else: steps and last words stay exact."""
+        waiting = {segment.number: segment for segment in self._skipped.values()}
+        for index in self._skipped:
+            self._missed[index] -= 1
+        self._skipped = {}
+        for number in sorted(waiting):
+            self._read(waiting[number])
+
+    def _read(self, segment: Segment) -> None:
+        by_unit: dict[int, set[int]] = defaultdict(set)
+        units = segment.units
+        start = end = -1
+        for index, position in sorted(self.matcher.scan(units), key=lambda hit: hit[1]):
+            if not start < position <= end:
+                start, end = segment.unit(position - 1)
+            by_unit[start].add(index)
+        for index in set().union(*by_unit.values()):
+            self._segments[index] += 1
+        line, counted = segment.line, 0
+        for start, end in self._visited(segment, sorted(by_unit)):
+            line += segment.data.count(b"\n", counted, start)
+            counted = start
+            self._unit(units[start : min(end, start + LINE)], line, segment.offset + start, by_unit.get(start, ()))
+
+    def _visited(self, segment: Segment, starts: list[int]) -> Iterator[tuple[int, int]]:
+        """The units to look at: those with candidates, and every one while a traceback is open."""
+        size = len(segment.units)
+        position, k = 0, 0
+        while True:
+            while k < len(starts) and starts[k] < position:
+                k += 1
+            if not self._tracebacks:
+                if k == len(starts):
+                    return
+                position = starts[k]
+            if position >= size:
+                return
+            end = segment.units.find(b"\n", position)
+            end = size if end < 0 else end
+            # A carriage return before a line feed is no line of its own.
+            if end > position or segment.data[position : position + 1] == b"\n" and segment.data[position - 1 : position] != b"\r":
+                yield position, end
+            position = end + 1
+
+    def _unit(self, unit: bytes, line: int, position: int, candidates: Iterable[int]) -> None:
+        found: dict[str, tuple[EventSpec, dict[str, bytes | None]]] = {}
+        built_in = False
+        for index in sorted(candidates):
+            self._counts[index] += 1
+            if self._counts[index] == self.patterns.limits[index]:
+                self._bulk.add(index)
+            groups = self.patterns.search(index, unit)
+            if groups is None:
+                continue
+            spec = self.patterns.specs[index]
+            if spec is None:
+                built_in = True
+            elif spec.name in found:
+                before = found[spec.name][1]
+                before.update({k: v for k, v in groups.items() if before.get(k) is None})
+            else:
+                found[spec.name] = (spec, dict(groups))
+        if not found and not built_in and not self._tracebacks:
+            return
+        text = text_of(unit[:TEXT])
+        prefix = split(text, self.style)
+        source = Source("log", "", line, text)
+        raised = None
+        if built_in or self._tracebacks:
+            self._note_rank(prefix)
+            for traceback in self._tracebacks.feed(prefix.label, prefix.body, source, position):
+                self._keep_traceback(traceback)
+            raised = self._tracebacks.belongs(prefix.label)
+        for spec, groups in found.values():
+            if spec.phase:
+                self._phase = spec.phase
+            self.kept[spec.name].add(
+                Hit(spec, groups, source, prefix, position, self._step, self._phase, raised), prefix.rank
+            )
+            if groups.get("step") is not None:
+                self._step = _step(groups["step"], self._step)
+
+    def _note_rank(self, prefix: Prefix) -> None:
+        if prefix.pid is not None and (match := COMM.search(prefix.body, 0, 400)):
+            rank, size = int(match[1]), int(match[2])
+            key = (prefix.host, prefix.pid)
+            # Of several communicators the largest is the world.
+            if size > self.ranks.get(key, (0, 0))[1]:
+                self.ranks[key] = (rank, size)
+
+    def _keep_traceback(self, traceback: Traceback) -> None:
+        raised = traceback.current
+        if raised.final is None and not raised.frames and traceback.cause is not None:
+            raised = traceback.cause
+        source = raised.final or (raised.sources[-1] if raised.sources else None)
+        if source is None:
+            return
+        prefix = split(source.text, self.style)
+        hit = Hit(None, {}, source, prefix, raised.position, self._step, self._phase, raised, traceback)
+        self.kept[TRACEBACK].add(hit, prefix.rank)
+
+
+def _step(raw: bytes | None, before: int | None) -> int | None:
+    try:
+        return int((raw or b"").replace(b",", b""))
+    except ValueError:
+        return before

@@ -1,0 +1,215 @@
+"""Reads one log from its first byte to its last and places what was found: rank, host, time."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from doctor.facts.model import Event, Source, Value
+from probes.files.log.captures import typed
+from probes.files.log.clock import Clock
+from probes.files.log.lines import TRACEBACK, Hit, Lines, Patterns
+from probes.files.log.matcher import Matcher
+from probes.files.log.noise import is_noise
+from probes.files.log.place import Place, place
+from probes.files.log.prefix import Prefix, rank_in, split, style_of
+from probes.files.log.segments import Segment, segments, text_of
+from probes.files.log.stream import chunks
+from probes.files.log.tracebacks import fields_of
+
+LAST_LINE = "log.last_line"
+HEAD_LINES = 200
+TAIL_LINES = 2000
+OWN_RANK = re.compile(r"\bglobal[_ ]rank[ =:]{1,3}(\d+)\b|\brank=(\d+), ?local_rank=\d+|\bRANK=(\d+)\b")
+
+
+@dataclass(slots=True)
+class FileReading:
+    """What one log says. `world` is the number of ranks of the largest communicator seen."""
+
+    name: str
+    size: int
+    events: list[Event] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    place: Place = field(default_factory=Place)
+    rank: int | None = None
+    host: str | None = None
+    first_time: float | None = None
+    last_time: float | None = None
+    lines: int = 0
+
+
+def read_file(
+    source: Path | bytes,
+    name: str,
+    patterns: Patterns,
+    matcher: Matcher,
+    *,
+    limit: int | None = None,
+    rank: int | None = None,
+    alone: bool = True,
+) -> FileReading:
+    """Read the log at `source`. `rank` is what other files suggest of this one, `alone` if there are none.
+
+    OSError if it cannot be opened.
+    """
+    reading = FileReading(name, len(source) if isinstance(source, bytes) else source.stat().st_size, place=place(name))
+    lines = Lines(patterns, matcher)
+    tail: deque[Segment] = deque(maxlen=2)
+    head: list[str] = []
+    for segment in segments(chunks(source, reading.warnings.append, limit)):
+        if segment.number == 0:
+            head = [text_of(unit) for unit in segment.units[: 1 << 16].split(b"\n")[:HEAD_LINES]]
+            lines.style = style_of(head)
+        lines.feed(segment)
+        tail.append(segment)
+    lines.finish()
+    clock = Clock(_day(source, head, tail))
+    placer = _Placer(reading, lines, head, rank, alone)
+    hits = sorted((hit for kept in lines.kept.values() for hit in kept), key=lambda hit: hit.position)
+    if head:
+        reading.first_time = next((t for line in head[:20] if (t := Clock(clock.day).read(line)) is not None), None)
+    reading.events = [placer.event(hit, clock) for hit in hits]
+    reading.events += placer.last_lines(tail, clock, hits[-1] if hits else None)
+    reading.counts = lines.counts()
+    if tail:
+        reading.lines = tail[-1].line_at(len(tail[-1].data)) - (tail[-1].data[-1:] in b"\n")
+    times = [event.time for event in reading.events if event.time is not None]
+    reading.last_time = max(times, default=None)
+    return reading
+
+
+def _day(source: Path | bytes, head: list[str], tail: deque[Segment]) -> date:
+    """The date to complete times with: the first that the log states, or that of the file."""
+    start = date(1970, 1, 1)
+    if isinstance(source, Path):
+        start = datetime.fromtimestamp(source.stat().st_mtime, UTC).date()
+    ends = [line for segment in tail for line in text_of(segment.units[-(1 << 14) :]).split("\n")]
+    clock = Clock(start)
+    for line in (*head, *ends[-HEAD_LINES:]):
+        clock.read(line)
+        if clock.dated:
+            return clock.day
+    return start
+
+
+class _Placer:
+    """Makes events of hits. A line's own label counts most, then the path, then what the file says elsewhere."""
+
+    def __init__(self, reading: FileReading, lines: Lines, head: list[str], rank: int | None, alone: bool) -> None:
+        self._reading = reading
+        self._lines = lines
+        hits = [hit for kept in lines.kept.values() for hit in kept]
+        hosts = {hit.prefix.host for hit in hits if hit.prefix.host}
+        locals_ = {hit.prefix.local_rank for hit in hits if hit.prefix.local_rank is not None}
+        reading.rank = reading.place.rank
+        # In the one log of a whole job a single named rank is not the rank of all other lines.
+        if reading.rank is None and not alone:
+            own = {int(next(n for n in match.groups() if n)) for line in head for match in OWN_RANK.finditer(line)}
+            ranks = {known for known, _ in lines.ranks.values()} or own
+            reading.rank = next(iter(ranks)) if len(ranks) == 1 else None if ranks else rank
+        reading.host = next(iter(hosts)) if len(hosts) == 1 else None if hosts else reading.place.host
+        self._local = next(iter(locals_)) if len(locals_) == 1 else None if locals_ else reading.place.local_rank
+
+    def event(self, hit: Hit, clock: Clock) -> Event:
+        fields: dict[str, Value] = {}
+        context: tuple[Source, ...] = ()
+        if hit.spec is not None:
+            fields = typed(hit.groups, hit.spec.fields)
+        elif hit.traceback is not None:
+            fields = fields_of(hit.traceback)
+        if hit.raised is not None:
+            fields["traceback"] = hit.raised.text
+            context = tuple(replace(source, path=self._reading.name) for source in hit.raised.context)
+        return self._placed(
+            hit.spec.name if hit.spec else TRACEBACK, hit.source, hit.prefix, fields, clock, hit.step, hit.phase, hit.position, context
+        )
+
+    def _placed(
+        self,
+        name: str,
+        source: Source,
+        prefix: Prefix,
+        fields: Mapping[str, Value],
+        clock: Clock,
+        step: int | None,
+        phase: str,
+        position: int,
+        context: tuple[Source, ...] = (),
+    ) -> Event:
+        local = prefix.local_rank if prefix.local_rank is not None else _whole(fields.get("local_rank"))
+        return Event(
+            name=name,
+            source=replace(source, path=self._reading.name),
+            fields=fields,
+            rank=self._rank(prefix, fields),
+            host=prefix.host or self._reading.host,
+            local_rank=local if local is not None else self._local,
+            time=clock.read(source.text[len(prefix.label) :] if prefix.label else source.text),
+            step=step,
+            phase=phase,
+            order=position,
+            context=context,
+        )
+
+    def _rank(self, prefix: Prefix, fields: Mapping[str, Value]) -> int | None:
+        if prefix.rank is not None:
+            return prefix.rank
+        if self._reading.place.rank is not None:
+            return self._reading.place.rank
+        if prefix.pid is not None and (known := self._lines.ranks.get((prefix.host, prefix.pid))):
+            return known[0]
+        stated = _whole(fields.get("rank"))
+        if stated is None:
+            stated = rank_in(prefix.body)
+        return stated if stated is not None else self._reading.rank
+
+    def last_lines(self, tail: deque[Segment], clock: Clock, last: Hit | None) -> list[Event]:
+        """One event for the file, or for each rank whose label is found near its end."""
+        step, phase = (last.step, last.phase) if last else (None, "start")
+        found: dict[tuple[int | None, int | None], Event] = {}
+        spare: tuple[Source, Prefix, int] | None = None
+        for source, position in _backwards(tail):
+            prefix = split(source.text, self._lines.style)
+            key = (prefix.rank, prefix.local_rank if prefix.label else None)
+            if not prefix.body.strip() or key in found:
+                continue
+            if spare is None:
+                spare = (source, prefix, position)
+            if not is_noise(prefix.body):
+                found[key] = self._placed(LAST_LINE, source, prefix, {"text": prefix.body}, clock, step, phase, position)
+                if not prefix.label and self._lines.style == "none":
+                    break
+        if not found and spare is not None:
+            source, prefix, position = spare
+            return [self._placed(LAST_LINE, source, prefix, {"text": prefix.body}, clock, step, phase, position)]
+        return list(found.values())
+
+
+def _backwards(tail: deque[Segment]) -> Iterator[tuple[Source, int]]:
+    """The last lines of a file from its end, each with its number and position."""
+    seen = 0
+    for segment in reversed(tail):
+        line = segment.line_at(len(segment.data))
+        end = len(segment.units)
+        while end > 0 and seen < TAIL_LINES:
+            start = segment.units.rfind(b"\n", 0, end) + 1
+            if start < end:
+                yield Source("log", "", line, text_of(segment.units[start:end][:4096])), segment.offset + start
+                seen += 1
+            if start and segment.data[start - 1 : start] == b"\n":
+                line -= 1
+            end = start - 1
+
+
+def _whole(value: Value | None) -> int | None:
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, str) and value.isdigit() and len(value) < 9:
+        return int(value)
+    return None

@@ -1,0 +1,218 @@
+"""Joins the lines of Python tracebacks, also where every line has a label and the ranks are mixed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from doctor.facts.model import Source, Value
+
+HEADER = re.compile(r"Traceback \(most recent call last\)")
+FRAME = re.compile(r'\s*File "([^"]{1,500})", line (\d+)(?:, in (.{1,200}))?')
+BOXED = re.compile(r"│\s*(\S{1,500}):(\d+) in (\S+)")
+BOX = "│╭╰┃┏┗"
+FINAL = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:\([\w.]+\))?(?::(?: (.*))?)?$")
+EXCEPTION = re.compile(
+    r"(?:[A-Za-z_]\w*\.)*(?:\w*(?:Error|Exception|Exit|Interrupt|Warning|Timeout|Failure|Stop\w*|Fault|Abort\w*|Killed|OOM|Empty|Full|Died\w*)"
+    r"|[A-Z]\w+)$"
+)
+CHAINED = re.compile(r"During handling of the above exception|The above exception was the direct cause")
+MARKS = re.compile(r"[\s~^]+$|\s*\[Previous line repeated|\s*<\d+ [\w ]+>$")
+NEW_RECORD = re.compile(
+    r"\s*$|frame #|Exception raised from|\*{5}|={5}|-{5}|\[[A-Z] ?\d|[IWEF]\d{3,4} |\[?\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|"
+    r"[\w.-]+:\d+:\d+ \[-?\d|\[rank|wandb:|\{'|(?:INFO|WARNING|ERROR|DEBUG)\b|terminate called|srun:|Traceback"
+)
+FRAMES = 30
+CONTEXT = 12
+MESSAGE_LINES = 8
+MESSAGE = 2000
+FOREIGN = 200
+"""Lines of others between two lines of one traceback, after which it is taken as cut off."""
+
+
+@dataclass(slots=True)
+class Raised:
+    """One exception of a chain, as far as it was read."""
+
+    exception: str = ""
+    message: str = ""
+    frames: list[str] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    final: Source | None = None
+    position: int = 0
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.frames[-FRAMES:])
+
+    @property
+    def context(self) -> tuple[Source, ...]:
+        return tuple(self.sources[-CONTEXT:])
+
+
+@dataclass(slots=True)
+class Traceback:
+    """A traceback being read under one label. `lead` is what logging put before each of its lines."""
+
+    label: str
+    lead: str
+    current: Raised = field(default_factory=Raised)
+    cause: Raised | None = None
+    copies: int = 1
+    blank: bool = False
+    waiting: bool = False
+    extra: int = 0
+    unseen: int = 0
+
+    def body(self, text: str) -> str:
+        """`text` without the lead, if it has one of the same shape."""
+        size = len(self.lead)
+        if size and _shape(text[:size]) == _shape(self.lead):
+            return text[size:]
+        return text
+
+
+def _shape(text: str) -> str:
+    return re.sub(r"\d", "0", text)
+
+
+class Tracebacks:
+    """All tracebacks open in one file, by label. `feed` gives those that a line completes."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Traceback] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
+    def belongs(self, label: str) -> Raised | None:
+        """The exception whose final line, or message, was just read under `label`."""
+        traceback = self._open.get(label)
+        return traceback.current if traceback and traceback.current.final and not traceback.blank else None
+
+    def feed(self, label: str, body: str, source: Source, position: int) -> Iterator[Traceback]:
+        """Take one line. Yields tracebacks that have ended, each once."""
+        for other in [o for o in self._open.values() if o.label != label]:
+            other.unseen += 1
+            if other.unseen > FOREIGN:
+                yield self._open.pop(other.label)
+        traceback = self._open.get(label)
+        if traceback is None:
+            if begun := _begin(label, body, source, position):
+                self._open[label] = begun
+            return
+        traceback.unseen = 0
+        yield from self._advance(traceback, traceback.body(body), body, source, position)
+
+    def finish(self) -> Iterator[Traceback]:
+        """What is still open at the end of the file."""
+        yield from self._open.values()
+        self._open = {}
+
+    def _advance(self, tb: Traceback, body: str, whole: str, source: Source, position: int) -> Iterator[Traceback]:
+        now = tb.current
+        if now.final is None:
+            yield from self._in_frames(tb, body, source, position)
+        elif CHAINED.search(body):
+            tb.cause = tb.cause or now
+            tb.current = Raised(position=position)
+            tb.waiting, tb.blank, tb.extra = True, False, 0
+        elif HEADER.search(whole) or (not tb.blank and FRAME.match(body)):
+            yield self._close(tb)
+            if begun := _begin(tb.label, whole, source, position):
+                self._open[tb.label] = begun
+        elif tb.copies > 1 and (match := FINAL.match(body)) and EXCEPTION.match(match[1]):
+            # The same traceback by several ranks at once, line by line: each has its own last line.
+            yield Traceback(tb.label, tb.lead, now, tb.cause)
+            tb.copies -= 1
+            tb.current = Raised(frames=now.frames, sources=now.sources, position=position)
+            tb.extra, tb.blank = 0, False
+            _finish(tb.current, match, source, position)
+        elif not body.strip():
+            tb.blank = True
+            tb.extra += 1
+            if tb.extra > MESSAGE_LINES:
+                yield self._close(tb)
+        elif tb.blank or NEW_RECORD.match(body) or tb.extra >= MESSAGE_LINES or len(now.message) > MESSAGE:
+            yield self._close(tb)
+        else:
+            tb.extra += 1
+            now.message = f"{now.message}\n{body.strip()}"[:MESSAGE]
+
+    def _in_frames(self, tb: Traceback, body: str, source: Source, position: int) -> Iterator[Traceback]:
+        now = tb.current
+        if frame := FRAME.match(body) or BOXED.match(body):
+            now.frames.append(f"{frame[1]}:{frame[3] or '?'}: ")
+            _remember(now, source)
+            tb.waiting, tb.extra = False, 0
+        elif HEADER.search(body):
+            if not tb.waiting:
+                tb.copies += 1
+            tb.waiting = False
+        elif body[:1] in BOX and body:
+            if "❱" in body and now.frames and now.frames[-1].endswith(": "):
+                now.frames[-1] += body.strip(BOX + "❱ 0123456789").strip()
+        elif not body.strip() or MARKS.match(body):
+            return
+        elif body[0] in " \t":
+            if now.frames and now.frames[-1].endswith(": "):
+                now.frames[-1] += body.strip()[:200]
+                _remember(now, source)
+        elif not tb.waiting and (match := FINAL.match(body)) and EXCEPTION.match(match[1]):
+            _finish(now, match, source, position)
+        else:
+            tb.extra += 1
+            if tb.extra > MESSAGE_LINES:
+                yield self._close(tb)
+
+    def _close(self, tb: Traceback) -> Traceback:
+        del self._open[tb.label]
+        return tb
+
+
+def _begin(label: str, body: str, source: Source, position: int) -> Traceback | None:
+    if header := HEADER.search(body):
+        lead = "" if body[: header.start()].strip(BOX + "─ ") == "" else body[: header.start()]
+        return Traceback(label, lead, Raised(position=position, sources=[source]))
+    if frame := re.search(r'(?:^|.*?[\]:] )(?=\s{0,8}File "[^"]{1,500}", line \d+)', body):
+        traceback = Traceback(label, frame[0].rstrip(" ") + " " if frame[0].strip() else "", Raised(position=position))
+        rest = FRAME.match(traceback.body(body))
+        if rest:
+            traceback.current.frames.append(f"{rest[1]}:{rest[3] or '?'}: ")
+            _remember(traceback.current, source)
+            return traceback
+    return None
+
+
+def _finish(raised: Raised, match: re.Match[str], source: Source, position: int) -> None:
+    raised.exception = match[1]
+    raised.message = (match[2] or "").strip()[:MESSAGE]
+    raised.final = source
+    raised.position = position
+
+
+def _remember(raised: Raised, source: Source) -> None:
+    raised.sources.append(source)
+    del raised.sources[:-CONTEXT]
+    del raised.frames[: -2 * FRAMES]
+
+
+def fields_of(tb: Traceback) -> dict[str, Value]:
+    """The fields of a `python.traceback` event; `exception` is empty if the last line was cut off."""
+    now = tb.current
+    if now.final is None and tb.cause is not None and not now.frames:
+        now, cause = tb.cause, None
+    else:
+        cause = tb.cause
+    fields: dict[str, Value] = {
+        "exception": now.exception,
+        "message": now.message,
+        "frames": now.text,
+        "last_frame": now.frames[-1] if now.frames else "",
+        "cause_exception": cause.exception if cause else "",
+        "cause_message": cause.message if cause else "",
+        "cause_frames": cause.text if cause else "",
+        "traceback": now.text,
+    }
+    return fields
