@@ -1,0 +1,1 @@
+"""One module a format; see `registry.Reader` for what a module provides."""
