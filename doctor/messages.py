@@ -116,7 +116,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "提供的材料中没有 {names} 等（另有 {n} 项）",
     ),
     "provider.job_config": ("the job's configuration (launch script, config file)", "作业配置（启动脚本、配置文件）"),
-    "provider.node_dump": ("the state of the nodes (nvidia-smi -q, dmesg, df, ip addr)", "节点状态（nvidia-smi -q、dmesg、df、ip addr）"),
+    "provider.node_dump": (
+        "the state of the nodes (nvidia-smi -q, dmesg, df, ip addr)",
+        "节点状态（nvidia-smi -q、dmesg、df、ip addr）",
+    ),
     "provider.log": ("logs of the ranks", "各 rank 的日志"),
     "provider.table": ("tables (traces, expert loads, benchmarks)", "表格（trace、专家负载、基准测试）"),
     "provider.other": ("other facts", "其他事实"),
@@ -128,7 +131,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "input.empty_folder": ("{path}: the folder holds no file", "{path}：目录中没有文件"),
     "input.empty_file": ("{path}: the file is empty", "{path}：文件为空"),
     "input.special": ("{path}: passed over: a pipe, socket or device", "{path}：已跳过：管道、套接字或设备"),
-    "input.too_many": ("{path}: more than {limit} files; the rest was not read", "{path}：超过 {limit} 个文件；其余未读"),
+    "input.too_many": (
+        "{path}: more than {limit} files; the rest was not read",
+        "{path}：超过 {limit} 个文件；其余未读",
+    ),
     "input.binary": ("{path}: passed over: not text", "{path}：已跳过：不是文本"),
     "input.damaged": ("{path}: nothing in it could be read: {reason}", "{path}：无法读出任何内容：{reason}"),
     "derivation.failed": (
@@ -152,7 +158,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     # --explain
     "explain.holds": ("{rule} {title}: holds, {label} ({belief})", "{rule} {title}：成立，{label}（{belief}）"),
     "explain.fails": ("{rule} {title}: does not hold ({belief})", "{rule} {title}：不成立（{belief}）"),
-    "explain.idle": ("{rule} {title}: not considered, no sign of it was seen", "{rule} {title}：未考虑，没有看到任何迹象"),
+    "explain.idle": (
+        "{rule} {title}: not considered, no sign of it was seen",
+        "{rule} {title}：未考虑，没有看到任何迹象",
+    ),
     "explain.unknown": ("no rule or cause is called {name}{hint}", "没有名为 {name} 的规则或原因{hint}"),
     "explain.role.root": ("it is a root cause", "它是根本原因"),
     "explain.role.consequence": ("it follows from {root}", "它由 {root} 引起"),

@@ -11,7 +11,9 @@ from doctor.cli import options
 from doctor.cli.main import FOUND, OK, UNDETERMINED
 from doctor.cli.settings import SEVERITIES
 from doctor.messages import say
-from doctor.session import InputError, Report, analyze_paths
+from doctor.session.analyze import analyze_paths
+from doctor.session.inputs import InputError
+from doctor.session.report import Report
 
 
 @click.command(no_args_is_help=True)

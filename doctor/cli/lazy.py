@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from typing import ClassVar
 
 import click
 
@@ -14,7 +15,7 @@ class LazyGroup(click.Group):
     `lazy` maps a command to that pair, in the order in which `--help` lists them.
     """
 
-    lazy: Mapping[str, tuple[str, str]] = {}
+    lazy: ClassVar[Mapping[str, tuple[str, str]]] = {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.lazy)

@@ -17,7 +17,10 @@ OK, FOUND, USAGE, UNDETERMINED, INTERRUPTED = 0, 1, 2, 3, 130
 
 class Top(LazyGroup):
     lazy = {
-        "analyze": ("doctor.cli.analyze:analyze", "Find the root cause in what a job left behind: logs, configs, dumps."),
+        "analyze": (
+            "doctor.cli.analyze:analyze",
+            "Find the root cause in what a job left behind: logs, configs, dumps.",
+        ),
         "rules": ("doctor.cli.rules:rules", "Look at the rule base, check it, test it, add to it."),
     }
 

@@ -15,7 +15,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def lang(command: Command) -> Command:
-    return click.option("--lang", type=click.Choice(LANGUAGES), default="en", show_default=True, help="Language.")(command)
+    return click.option("--lang", type=click.Choice(LANGUAGES), default="en", show_default=True, help="Language.")(
+        command
+    )
 
 
 def rules(command: Command) -> Command:

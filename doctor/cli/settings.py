@@ -27,7 +27,7 @@ def read_settings(start: Path | None = None) -> dict[str, Any]:
             options[name] = convert(value, path.parent)
         except ValueError as error:
             raise click.UsageError(f"{path}: {key} = {value!r}: {error}") from None
-    rules = {command: options for command in ("list", "show", "check", "test", "new")}
+    rules = dict.fromkeys(("list", "show", "check", "test", "new"), options)
     return {"analyze": options, "rules": rules}
 
 

@@ -3,73 +3,62 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from doctor.engine.diagnose import diagnose
-from doctor.engine.model import Diagnosis
-from doctor.engine.situation import Situation
 from doctor.facts.derive import run_derivations
-from doctor.facts.model import Value
+from doctor.facts.model import Fact
 from doctor.facts.store import FactStore
-from doctor.rulebase.expression import evaluate
-from doctor.rulebase.load import load_rulebase
+from doctor.rulebase.load import Loaded, load_rulebase
 from doctor.rulebase.model import RuleBase
 from doctor.session.answers import read_answers
-from doctor.session.gather import gather
+from doctor.session.gather import File, gather
 from doctor.session.inputs import InputError, collect
 from doctor.session.notes import Note
-from doctor.session.report import Patched, Report
+from doctor.session.patches import patched
+from doctor.session.report import Report
 
 
 def analyze_paths(
-    paths: Sequence[str | os.PathLike[str]], rules_dirs: Sequence[Path] = (), answers: str | None = None
+    paths: Sequence[str | os.PathLike[str]],
+    rules_dirs: Sequence[Path] = (),
+    answers: str | None = None,
+    *,
+    rulebase: RuleBase | None = None,
+    facts: Iterable[Fact] = (),
 ) -> Report:
     """Reads the files at and below `paths` and diagnoses the job that left them.
 
-    `rules_dirs` hold rules beside those that come with pdoctor, `answers` is a file of facts that a person states.
-    Raises InputError when a path does not exist, when nothing at all could be read, or when the answers are wrong.
+    `rules_dirs` hold rules beside those that come with pdoctor, `answers` is a file of facts that a person states;
+    `rulebase` and `facts` are taken as they are. Raises InputError when a path does not exist, when nothing at all
+    could be read, or when the answers are wrong.
     """
     found = collect(paths)
-    loaded = load_rulebase(rules_dirs)
-    stated = list(read_answers(answers, loaded.base.catalogue)) if answers else []
-    gathered = gather(found.files, loaded.base.events)
-    notes = [*found.notes, *gathered.notes]
-    if not any(given.kind for given in gathered.inputs):
-        told = notes + [note for given in gathered.inputs for note in given.notes]
-        raise InputError(told[0] if told else Note("input.empty_folder", os.fspath(paths[0])))
-    store = FactStore([*gathered.facts, *stated], gathered.events)
+    loaded = Loaded(rulebase) if rulebase is not None else load_rulebase(rules_dirs)
+    base = loaded.base
+    stated = list(read_answers(answers, base.catalogue)) if answers else []
+    gathered = gather(_named(found.files, paths), base.events)
+    notes = list(found.notes)
+    if paths and not any(given.kind for given in gathered.inputs):
+        raise InputError((notes + [note for given in gathered.inputs for note in given.notes])[0])
+    store = FactStore([*gathered.facts, *facts, *stated], gathered.events)
     notes += [Note("derivation.failed", "", {"reason": broken}) for broken in run_derivations(store)]
-    diagnosis = diagnose(store, loaded.base)
+    diagnosis = diagnose(store, base)
     return Report(
-        inputs=gathered.inputs,
+        inputs=tuple(gathered.inputs),
         store=store,
-        rulebase=loaded.base,
+        rulebase=base,
         diagnosis=diagnosis,
         notes=tuple(notes),
         problems=loaded.problems,
-        patched=patched(diagnosis, store, loaded.base),
+        patched=patched(diagnosis, store, base),
     )
 
 
-def patched(
-    diagnosis: Diagnosis, store: FactStore, rulebase: RuleBase
-) -> dict[tuple[str, str], Mapping[str, Patched]]:
-    """The settings that remedies change, computed from what the job's are now."""
-    lookup = Situation(store, dict(rulebase.events)).lookup("job")
-
-    def now(key: str) -> Value | None:
-        fact = store.get(f"config.{key}")
-        return fact.value if fact else None
-
-    def then(wanted: Any) -> Value | None:
-        value = evaluate(wanted, lookup).value if isinstance(wanted, str) else wanted
-        return value if isinstance(value, str | int | float) else None
-
-    return {
-        (finding.rule.id, remedy.id): {key: Patched(now(key), then(wanted)) for key, wanted in change.items()}
-        for finding in diagnosis.findings
-        for remedy in finding.rule.remedies
-        if (change := remedy.change.get("patch"))
-    }
+def _named(files: Sequence[tuple[str, int]], paths: Sequence[str | os.PathLike[str]]) -> list[File]:
+    """The files with the names they are shown by: within the folder, if one folder was given, else as they were given."""
+    root = os.fspath(paths[0]) if len(paths) == 1 else ""
+    if root and os.path.isdir(root):
+        return [File(path, os.path.relpath(path, root), size) for path, size in files]
+    return [File(path, path, size) for path, size in files]

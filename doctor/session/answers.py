@@ -12,7 +12,13 @@ from doctor.rulebase.errors import RuleError, suggestion
 from doctor.session.inputs import InputError
 from doctor.session.notes import Note
 
-TYPES: Mapping[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,), "list": (list,)}
+TYPES: Mapping[str, tuple[type, ...]] = {
+    "int": (int,),
+    "float": (int, float),
+    "str": (str,),
+    "bool": (bool,),
+    "list": (list,),
+}
 
 
 def read_answers(path: str, catalogue: Mapping[str, FactSpec]) -> Iterator[Fact]:
@@ -25,7 +31,9 @@ def read_answers(path: str, catalogue: Mapping[str, FactSpec]) -> Iterator[Fact]
         raise InputError(Note("answers.unreadable", "", {"reason": f"{path}: not a mapping of facts to values"}))
     for key, value in data.items():
         entity, _, name = str(key).rpartition(" ")
-        yield Fact(name, _value(path, name, value, catalogue), entity or "job", Source("answer", path), None, Quality.ANSWERED)
+        yield Fact(
+            name, _value(path, name, value, catalogue), entity or "job", Source("answer", path), None, Quality.ANSWERED
+        )
 
 
 def _value(path: str, name: str, value: Any, catalogue: Mapping[str, FactSpec]) -> Value:

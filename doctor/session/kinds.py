@@ -8,7 +8,17 @@ CONTROLS = bytes(code for code in range(1, 32) if code not in (7, 8, 9, 10, 12, 
 MOST_CONTROLS = 0.02
 """Share of such characters from which a file is taken for binary: random bytes have 10%, text has next to none."""
 
-MAGIC = (b"\x7fELF", b"PK\x03\x04", b"%PDF-", b"\x89PNG", b"\x89HDF", b"SQLite format 3", b"\x80\x02", b"\x80\x03", b"\x80\x04")
+MAGIC = (
+    b"\x7fELF",
+    b"PK\x03\x04",
+    b"%PDF-",
+    b"\x89PNG",
+    b"\x89HDF",
+    b"SQLite format 3",
+    b"\x80\x02",
+    b"\x80\x03",
+    b"\x80\x04",
+)
 """Beginnings of programs, archives, pictures, databases and pickles."""
 
 

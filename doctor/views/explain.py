@@ -65,7 +65,9 @@ class Explanation:
     def found(self, finding: Finding) -> None:
         rule, label = finding.rule, self.say(f"label.{finding.label}")
         title, belief = rule.title.get(self.lang), f"{finding.belief:.2f}"
-        self.page.wrapped(self.say("explain.holds", rule=rule.id, title=title, label=label, belief=belief), style="bold")
+        self.page.wrapped(
+            self.say("explain.holds", rule=rule.id, title=title, label=label, belief=belief), style="bold"
+        )
         role = self.say(f"explain.role.{finding.role}", root=finding.explained_by or "")
         self.page.wrapped(f"{present.where(finding, self.report, self.lang)}; {role}", indent=2)
         self.proof(rule, finding.outcomes)

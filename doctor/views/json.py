@@ -138,7 +138,12 @@ def _facts(facts: Iterable[Fact]) -> dict[str, list[dict[str, Any]]]:
     """Facts by name; the same fact may be known of several entities and from several sources."""
     known: dict[str, list[dict[str, Any]]] = {}
     for fact in facts:
-        source = {"kind": fact.source.kind, "path": fact.source.path, "line": fact.source.line, "text": fact.source.text}
+        source = {
+            "kind": fact.source.kind,
+            "path": fact.source.path,
+            "line": fact.source.line,
+            "text": fact.source.text,
+        }
         entry = {"entity": fact.entity, "value": fact.value, "quality": str(fact.quality), "source": source}
         known.setdefault(fact.name, []).append(entry)
     return dict(sorted(known.items()))

@@ -95,4 +95,8 @@ def _may_break(plain: str, at: int) -> bool:
     if after == " " or before == " ":
         return True
     # Closing punctuation must not begin a line.
-    return (before > "\u2e80" or after > "\u2e80") and after not in "，。；：！？、）】》」』…" and before not in "（【《「『"
+    return (
+        (before > "\u2e80" or after > "\u2e80")
+        and after not in "，。；：！？、）】》」』…"
+        and before not in "（【《「『"
+    )

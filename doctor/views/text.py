@@ -59,7 +59,9 @@ class TextReport:
 
     def verdict(self) -> None:
         verdict = self.report.diagnosis.verdict
-        symbol, style = {"healthy": ("✓", "bold green"), "problem": ("✗", "bold red")}.get(verdict, ("?", "bold yellow"))
+        symbol, style = {"healthy": ("✓", "bold green"), "problem": ("✗", "bold red")}.get(
+            verdict, ("?", "bold yellow")
+        )
         line = Text(f"{symbol} {self.say(f'verdict.{verdict}')}", style)
         line.append("  ")
         line.append(visible(present.headline(self.report, self.lang)), "bold")
@@ -125,7 +127,9 @@ class TextReport:
 
     def follows(self, finding: Finding) -> None:
         effects = [f for f in self.report.diagnosis.findings if f.explained_by == finding.rule.id]
-        lines = [f"{f.rule.id} {f.rule.title.get(self.lang)} ({present.where(f, self.report, self.lang)})" for f in effects]
+        lines = [
+            f"{f.rule.id} {f.rule.title.get(self.lang)} ({present.where(f, self.report, self.lang)})" for f in effects
+        ]
         lines += [self._follow(follow) for follow in finding.follows]
         limit = len(lines) if self.verbose else LISTED_FOLLOWS
         head = self.say("head.follows")
@@ -203,7 +207,9 @@ class TextReport:
         self.page.wrapped(self.say("head.also"), style="dim")
         for finding in findings:
             severity = str(finding.severity)
-            line = Text("  ").append(f"{present.SYMBOLS[severity]} {self.say(f'severity.{severity}')}", STYLES[severity])
+            line = Text("  ").append(
+                f"{present.SYMBOLS[severity]} {self.say(f'severity.{severity}')}", STYLES[severity]
+            )
             line.append(f"  {visible(finding.rule.id)} {visible(finding.rule.title.get(self.lang))}")
             line.append(f"  [{self.say(f'label.{finding.label}')} {finding.belief:.2f}]", "dim")
             self.page.wrapped(line, hang=4)
@@ -217,14 +223,18 @@ class TextReport:
         for number, step in enumerate(steps if self.verbose else steps[:LISTED_STEPS], 1):
             self.page.beside(head, f"{number}. {present.step_text(step, self.lang)}", COLUMN, indent=0)
             if len(step.separates) > 1:
-                causes = say(self.lang, "list.and").join(present.cause_title(self.report, c, self.lang) for c in step.separates)
+                causes = say(self.lang, "list.and").join(
+                    present.cause_title(self.report, c, self.lang) for c in step.separates
+                )
                 self.page.beside("", self.say("next.separates", causes=causes), COLUMN + 3, style="dim")
             head = ""
 
     def remarks(self) -> None:
         """What was looked at when nothing was found, what could not be, and what was wrong with the input."""
         healthy = self.report.diagnosis.verdict != "problem"
-        missing = [self.say("missing.line", what=what, why=why) for what, why in present.not_checked(self.report, self.lang)]
+        missing = [
+            self.say("missing.line", what=what, why=why) for what, why in present.not_checked(self.report, self.lang)
+        ]
         blocks = {
             "head.checked": present.checked(self.report, self.lang) if healthy or self.verbose else [],
             "head.not_checked": missing,
@@ -243,7 +253,9 @@ class TextReport:
         self.page.blank()
         self.page.wrapped(self.say("head.facts"), style="dim")
         for fact in sorted(self.report.store.facts(), key=lambda f: (f.name, f.entity)):
-            place = f"{fact.source.path}:{fact.source.line}" if fact.source.line else fact.source.path or fact.source.kind
+            place = (
+                f"{fact.source.path}:{fact.source.line}" if fact.source.line else fact.source.path or fact.source.kind
+            )
             line = Text(visible(f"{fact.name} = {fact.value}"))
             line.append(visible(f"  {fact.entity}"), "cyan").append(visible(f"  {place}"), "dim")
             self.page.wrapped(line, indent=2, hang=4)
@@ -254,4 +266,3 @@ def _events(report: Report) -> list[Event]:
     for finding in report.diagnosis.findings:
         found += [event for outcome in finding.outcomes for event in outcome.events]
     return found
-

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from doctor.messages import TEXTS, say
+from tests.reports import oom_report, text
+
+WORD = re.compile(r"[A-Za-z]{2,}")
+NAMES = {
+    "rank",
+    "GPU",
+    "NCCL",
+    "pdoctor",
+    "analyze",
+    "nvidia",
+    "smi",
+    "dmesg",
+    "df",
+    "ip",
+    "addr",
+    "trace",
+    "KiB",
+    "MEM",
+}
+"""Field-standard words and names that are the same in both languages."""
+
+
+def places(template: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(template) if name}
+
+
+@pytest.mark.parametrize("key", TEXTS)
+def test_every_text_is_there_in_both_languages_with_places_of_its_own(key: str) -> None:
+    en, zh = TEXTS[key]
+    assert en and zh
+    assert places(zh) <= places(en)
+
+
+@pytest.mark.parametrize("key", TEXTS)
+def test_chinese_texts_hold_no_english_words(key: str) -> None:
+    plain = re.sub(r"\{\w+\}", "", TEXTS[key][1])
+    assert not set(WORD.findall(plain)) - NAMES
+
+
+def test_values_are_not_read_as_templates() -> None:
+    assert (
+        say("en", "input.unreadable", path="{x}", reason="{reason.__class__}")
+        == "{x}: cannot be read: {reason.__class__}"
+    )
+
+
+def test_a_chinese_report_has_no_english_words_of_ours(tmp_path: Path) -> None:
+    shown = text(oom_report(tmp_path, "显存不足 CUDA"), "zh", verbose=True)
+    quoted = ("CUDA", "Watchdog", "loss.backward", "torchrun", "--use", "zero_optimization", "micro_batch", "deepspeed")
+    ours = "\n".join(line for line in shown.splitlines() if not any(part in line for part in quoted))
+    known = {"megatron", "node", "log", "core", "config", "memory", "snapshot", "tp", *NAMES}
+    assert {word for word in WORD.findall(ours) if word not in known and not word.startswith("model")} <= {
+        *("states", "exceed", "capacity", "allocator", "fragmentation")
+    }

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from doctor.facts.model import Fact
+from tests.reports import COMMAND, healthy_report, oom_report, text
+
+
+def test_the_answer_comes_first_and_then_the_proof_the_fix_and_what_next(tmp_path: Path) -> None:
+    shown = text(oom_report(tmp_path))
+    wanted = [
+        "✗ problem",
+        "✗ fatal  MEM001  More model state than fits into GPU memory",
+        "rank 3 on node1",
+        "Weights, gradients",
+        "rank3.log:120",
+        "CUDA out of memory. Tried to allocate 2.50 GiB",
+        "7 ranks (0-2, 4-7): watchdog timeout, 612 s later",
+        "Halve the micro-batch",
+        "Raise the NCCL timeout — the others only wait",
+        "MEM003 The allocator is fragmented",
+        "memory snapshot: a fragmented cache",
+        "not checked",
+        "core.1: passed over: not text (and 1 more files)",
+    ]
+    places = [shown.find(part) for part in wanted]
+    assert -1 not in places, wanted[places.index(-1)] + "\n" + shown
+    assert places == sorted(places), shown
+
+
+def test_what_follows_is_folded_and_no_finding_of_its_own(tmp_path: Path) -> None:
+    assert text(oom_report(tmp_path)).count("watchdog timeout") == 1
+
+
+def test_a_command_stands_on_a_line_of_its_own(tmp_path: Path) -> None:
+    lines = text(oom_report(tmp_path), width=60).splitlines()
+    assert COMMAND in [line.strip() for line in lines]
+
+
+def test_a_patch_shows_the_value_now_and_then(tmp_path: Path) -> None:
+    shown = text(oom_report(tmp_path, "CUDA out of memory", "rank3.log", Fact("config.micro_batch", 4)))
+    assert "micro_batch = 2  # 4 -> 2" in shown
+
+
+def test_a_patch_of_an_unknown_setting_shows_the_rule(tmp_path: Path) -> None:
+    assert "micro_batch = micro_batch // 2" in text(oom_report(tmp_path))
+
+
+def test_only_the_flags_of_the_jobs_framework_are_shown(tmp_path: Path) -> None:
+    shown = text(oom_report(tmp_path, "CUDA out of memory", "rank3.log", Fact("config.framework", "megatron")))
+    assert "--use-distributed-optimizer" in shown
+    assert "deepspeed" not in shown
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_at_60_columns_only_what_is_to_be_copied_is_wider(tmp_path: Path, lang: str) -> None:
+    wide = [line for line in text(oom_report(tmp_path), lang, width=60).splitlines() if cell_len(line) > 60]
+    assert [line.strip() for line in wide] == [COMMAND]
+
+
+def test_a_healthy_job_is_told_what_was_checked(tmp_path: Path) -> None:
+    shown = text(healthy_report(tmp_path))
+    assert shown.startswith("✓ healthy")
+    assert "checked" in shown and "1 log, 1.0 KiB" in shown and "3 rules" in shown
+
+
+def test_what_no_rule_explains_is_shown_by_its_line(tmp_path: Path) -> None:
+    report = oom_report(tmp_path)
+    rules = {key: rule for key, rule in report.rulebase.rules.items() if key == "NET001"}
+    from dataclasses import replace
+
+    from doctor.engine.diagnose import diagnose
+
+    base = replace(report.rulebase, rules=rules)
+    shown = text(replace(report, rulebase=base, diagnosis=diagnose(report.store, base)))
+    assert shown.startswith("? undetermined")
+    assert "rank3.log:120" in shown and "CUDA out of memory" in shown
+
+
+def test_everything_is_shown_when_asked(tmp_path: Path) -> None:
+    shown = text(oom_report(tmp_path), verbose=True)
+    assert "loss.backward()" in shown and "8 logs" in shown
+
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m[red]CUDA out of memory[/red] [link=file:///x]\u202e\u200b\r\n\x00"
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_hostile_log_text_reaches_the_terminal_as_letters_only(tmp_path: Path, lang: str) -> None:
+    shown = text(oom_report(tmp_path, HOSTILE, "a\x1b[31m\u202e.log"), lang, verbose=True)
+    assert not set(shown) & set("\x1b\x07\x9b\r\x00\u202e\u200b")
+    assert "\\x1b]0;owned\\x07" in shown and "[red]CUDA out of memory[/red]" in shown
