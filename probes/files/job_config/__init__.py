@@ -30,8 +30,8 @@ LARGEST = 4 * 1024 * 1024
 HEAD = 64 * 1024
 # The trainer before what it runs on: swift trains with DeepSpeed, NeMo with Megatron.
 FRAMEWORK_ORDER = (
-    "verl", "openrlhf", "slime", "swift", "llamafactory", "axolotl", "trl", "nemo", "torchtitan", "torchtune", "megatron",
-    "lightning", "colossalai", "hf", "deepspeed", "fsdp", "accelerate",
+    "verl", "openrlhf", "slime", "swift", "llamafactory", "axolotl", "trl", "nemo", "torchtitan", "torchtune",
+    "megatron", "lightning", "colossalai", "hf", "deepspeed", "fsdp", "accelerate",
 )  # fmt: skip
 READERS: dict[Kind, Callable[[Sheet, str], object]] = {
     Kind.DEEPSPEED: deepspeed.read,
@@ -61,7 +61,7 @@ def read_config(name: str, data: bytes, entity: str = "job") -> ConfigReading:
     sheet = Sheet(name, lines, entity)
     if kind in READERS:
         READERS[kind](sheet, text)
-    if kind is Kind.NOTES or kind is Kind.SHELL and not text.startswith("#!"):
+    if kind is Kind.NOTES or (kind is Kind.SHELL and not text.startswith("#!")):
         notes.read(sheet, ((n, line) for n, line in lines.items() if kind is Kind.NOTES or "--" not in line))
     reading = sheet.reading()
     return ConfigReading(_in_order(reading.facts), reading.warnings)

@@ -7,7 +7,10 @@ import re
 from probes.files.job_config.sheet import Sheet
 from probes.files.job_config.yaml_configs import scalars
 
-OWN_KEYS = re.compile(r"^[\t ]*(?:- )?(?:compute_environment|distributed_type|downcast_bf16|fsdp_config|deepspeed_config)\s*:", re.MULTILINE)
+OWN_KEYS = re.compile(
+    r"^[\t ]*(?:- )?(?:compute_environment|distributed_type|downcast_bf16|fsdp_config|deepspeed_config)\s*:",
+    re.MULTILINE,
+)
 PLUGINS = {"deepspeed": "deepspeed", "fsdp": "fsdp", "megatron_lm": "megatron"}
 
 

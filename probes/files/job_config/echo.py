@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from itertools import islice
 from math import prod
 
@@ -23,8 +22,9 @@ ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 INTERESTING = re.compile(
     r" \.{3,} | \.{6,}|using world size:|world_size|Num processes|batch size|Gradient Accumulation steps"
     r"|trainable params|Number of trainable|set by environment to|device mesh with|padded vocab|num_local_procs"
-    r"|[Cc]onfig\b.{0,60}[={]|kwargs: \{|Arguments\(|Namespace\(|json = \{|WORLD INFO DICT|pipeline schedule|total parameters"
-    r"|activation checkpointing|^\s*(?:min_nodes|max_nodes|nproc_per_node|rdzv_\w+)\s+:|(?:torchrun|deepspeed|accelerate|python\S*|srun|mpirun) .{0,2000}(?:--|\.py)"
+    r"|[Cc]onfig\b.{0,60}[={]|kwargs: \{|Arguments\(|Namespace\(|json = \{|WORLD INFO DICT|pipeline schedule"
+    r"|total parameters|activation checkpointing|^\s*(?:min_nodes|max_nodes|nproc_per_node|rdzv_\w+)\s+:"
+    r"|(?:torchrun|deepspeed|accelerate|python\S*|srun|mpirun) .{0,2000}(?:--|\.py)"
     r"|^\s*(?:export |declare -x )?(?:NCCL|TORCH|CUDA|PYTORCH|OMP|GLOO|FI|UCX|MASTER|DS|HF|TP)_\w+="
 )
 DOTS = re.compile(r"(?:^|\s)([A-Za-z_][\w.]*) \.{3,} ?(.*)$")
@@ -37,7 +37,7 @@ SWITCHES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Number of trainable parameters = ([\d,]+)"), "trainable_params"),
     (re.compile(r"trainable params: ([\d,]+)"), "trainable_params"),
     (re.compile(r"\|\| all params: ([\d,]+)"), "all_params"),
-    (re.compile(r"Num processes: (\d+)"), "num_processes"),
+    (re.compile(r"Num processes: (\d+)"), "world_size"),
     (re.compile(r"\blocal_world_size[=:]\s?(\d+)"), "local_world_size"),
     (re.compile(r"(?<!local_)(?<!group_)\bworld_size[=:]\s?(\d+)"), "world_size"),
     (re.compile(r"nnodes=(\d+), num_local_procs"), "nnodes"),
@@ -64,7 +64,8 @@ BLOCK = re.compile(r"(\w*(?:[Cc]onfig|kwargs|json|DICT|Arguments)\w*)\b[^{]{0,80
 ARGUMENTS = re.compile(r"\b\w*(?:Arguments|Config)\($")
 COMMAND = re.compile(r"^(?:\++ |\$ |\S+@\S+[:~ ]\S*[$#] |.*?\bcmd = |.*?[Rr]unning command:? )?(?=\S)(.*)$")
 COMMAND_WORD = re.compile(
-    r"(?:[A-Z]\w*=\S* )*(?:\S*/)?(?:torchrun|deepspeed|accelerate launch|python\S*|srun|mpirun|swift|llamafactory-cli|axolotl) .*(?:--|\.py|-m )"
+    r"(?:[A-Z]\w*=\S* )*(?:\S*/)?"
+    r"(?:torchrun|deepspeed|accelerate launch|python\S*|srun|mpirun|swift|llamafactory-cli|axolotl) .*(?:--|\.py|-m )"
 )
 
 
@@ -84,17 +85,12 @@ def read(path: str, lines: Iterable[tuple[int, str]], entity: str) -> list[Fact]
                 if inner.startswith(")"):
                     break
                 _read_pairs(sheet, inner, inner_number)
-    return [_as_told(fact) for fact in sheet.reading().facts]
+    return sheet.reading().facts
 
 
 def _clean(line: str) -> str:
     line = line[:LONGEST_LINE].rstrip()
     return ESCAPE.sub("", line) if "\x1b" in line else line
-
-
-def _as_told(fact: Fact) -> Fact:
-    """The number of ranks that a program reports may differ from the one that its launcher was given."""
-    return replace(fact, name="config.world_size_echoed") if fact.name == "config.world_size" else fact
 
 
 def _read_block(sheet: Sheet, name: str, lines: list[str], first_line: int) -> None:
@@ -119,15 +115,25 @@ def _read_dots(sheet: Sheet, line: str, number: int) -> None:
     if "=" in found[2] and section == "deepspeed":
         for name, value in PAIR.findall(found[2]):
             sheet.setting(f"{section}.{found[1]}.{name}", value, number)
-    elif sheet.setting(f"{section}.{found[1]}", found[2], number):
-        if section == "deepspeed" or found[1].endswith("model_parallel_size"):
-            sheet.state("config.framework", section, number)
+    elif _told(sheet, f"{section}.{found[1]}", found[2], number) and _is_own(section, found[1]):
+        sheet.state("config.framework", section, number)
+
+
+def _is_own(section: str, name: str) -> bool:
+    """Other programs print dotted lines as well; model-parallel sizes are Megatron's."""
+    return section == "deepspeed" or name.endswith("model_parallel_size")
+
+
+def _told(sheet: Sheet, key: str, value: str, number: int) -> bool:
+    """A setting as the program sees it. The number of ranks may differ from the one its launcher was given."""
+    name = key.rsplit(".", 1)[-1]
+    return sheet.setting(f"echo.{name}" if name.endswith("world_size") else key, value, number)
 
 
 def _read_sizes(sheet: Sheet, line: str, number: int) -> None:
     """Megatron-LM's line on its process groups, in the spellings of old and new versions."""
     if found := MEGATRON_SIZES.search(line):
-        sheet.setting("world_size", found[1], number)
+        _told(sheet, "world_size", found[1], number)
         sheet.state("config.framework", "megatron", number)
         for name, size in PARALLEL_SIZE.findall(found[2]):
             sheet.setting(f"{name.removesuffix('-')}_size", size, number)
@@ -136,7 +142,7 @@ def _read_sizes(sheet: Sheet, line: str, number: int) -> None:
 def _read_switches(sheet: Sheet, line: str, number: int) -> None:
     for pattern, key in SWITCHES:
         if found := pattern.search(line):
-            sheet.setting(key, found[1], number)
+            _told(sheet, key, found[1], number)
 
 
 def _read_variables(sheet: Sheet, line: str, number: int) -> None:
@@ -151,7 +157,7 @@ def _read_mesh(sheet: Sheet, line: str, number: int) -> None:
         names = re.findall(r"\w+", found[1])
         sizes = [int(size) for size in re.findall(r"\d+", found[2])]
         if len(names) == len(sizes):
-            sheet.setting("world_size", str(prod(sizes)), number)
+            _told(sheet, "world_size", str(prod(sizes)), number)
             sheet.state("config.framework", "torchtitan", number)
             for name, size in zip(names, sizes, strict=True):
                 sheet.setting(f"{name}_size", str(size), number)
@@ -160,7 +166,7 @@ def _read_mesh(sheet: Sheet, line: str, number: int) -> None:
 def _read_pairs(sheet: Sheet, line: str, number: int) -> None:
     """`key=value` pairs of one line of printed arguments."""
     for name, value in PAIR.findall(line):
-        sheet.setting(name, value.strip("'\""), number)
+        _told(sheet, name, value.strip("'\""), number)
 
 
 def _read_config_line(sheet: Sheet, line: str, number: int) -> None:

@@ -21,7 +21,8 @@ from probes.files.job_config.sheet import Sheet
 
 # What only a program that runs prints.
 LOG_LINE = re.compile(
-    r"^\s*(?:\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d|\[\w*\d+\]:|\[(?:INFO|WARNING|ERROR|DEBUG)\b|(?:INFO|WARNING|ERROR):|Traceback \(most recent"
+    r"^\s*(?:\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d|\[\w*\d+\]:|\[(?:INFO|WARNING|ERROR|DEBUG)\b|(?:INFO|WARNING|ERROR):"
+    r"|Traceback \(most recent"
     r"|[IWEF]\d{4} \d\d:|\{'(?:loss|train_loss|eval_loss)'|iteration +\d+/)|NCCL (?:INFO|WARN)|\d+%\|.{0,40}\| *\d+/"
     r"|\biteration +\d+/ +\d+ \|",
     re.MULTILINE,
@@ -57,13 +58,13 @@ def kind_of(name: str, text: str) -> Kind | None:
         return Kind.SHELL
     if low.endswith(LOG_NAMES) or LOG_LINE.search(text):
         return None
-    if low.endswith(".py") or python_excerpt.matches(text) and not _is_shell(text):
+    if low.endswith(".py") or (python_excerpt.matches(text) and not _is_shell(text)):
         return Kind.PYTHON
     if torchtitan.matches(text):
         return Kind.TOML if low.endswith(".toml") or _says_something(torchtitan.read, text) else None
     if accelerate.matches(text):
         return Kind.ACCELERATE
-    if yaml_configs.matches(text) or low.endswith((".yaml", ".yml")) and yaml_configs.known_keys(text):
+    if yaml_configs.matches(text) or (low.endswith((".yaml", ".yml")) and yaml_configs.known_keys(text)):
         return Kind.YAML
     if _is_shell(text) and _says_something(shell.read_script, text):
         return Kind.SHELL

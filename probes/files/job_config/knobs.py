@@ -37,10 +37,12 @@ from probes.files.job_config.values import (
 
 # Sections that do not configure the training itself: generation, reference and reward models, evaluation.
 OTHER_MODELS = frozenset(
-    "rollout ref critic reward reward_model teacher vllm vllm_cfg vllm_kwargs sglang generation inference eval"
-    " validation sampling_params val_kwargs draft"
-    " vision_config audio_config".split()
-)
+    {
+        "rollout", "ref", "critic", "reward", "reward_model", "teacher", "draft", "vllm", "vllm_cfg",
+        "vllm_kwargs", "sglang", "generation", "inference", "eval", "validation", "sampling_params",
+        "val_kwargs", "vision_config", "audio_config",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +58,15 @@ TABLE: tuple[tuple[str, Converter, str], ...] = (
     # ---- processes and launchers
     ("world_size", count, "world_size num_processes mpirun.np mpirun.n horovodrun.np srun.ntasks_total dist_world_size"
      " num_gpus_total trainer.world_size"),
+    ("world_size_echoed", count, "echo.world_size"),
     ("nnodes", presets.node_range, "nnodes nnode num_nodes num_machines actor_num_nodes cluster.num_nodes"
      " env.nnodes env.pet_nnodes env.num_nodes env.slurm_nnodes env.slurm_job_num_nodes resources.num_nodes"
      " sbatch.nodes sbatch.n_nodes srun.nodes srun.n_nodes"),
     ("nnodes_min", count, "min_nodes"),
     ("nnodes_max", count, "max_nodes"),
     ("nproc_per_node", presets.processes, "nproc_per_node n_gpus_per_node num_gpus_per_node actor_num_gpus_per_node"
-     " local_world_size num_local_procs cluster.gpus_per_node trainer.devices trainer.gpus mpirun.npernode mpirun.ppn"
-     " mpirun.n_per_node deepspeed_launcher.num_gpus env.nproc_per_node env.pet_nproc_per_node"
+     " echo.local_world_size num_local_procs cluster.gpus_per_node trainer.devices trainer.gpus mpirun.npernode"
+     " mpirun.ppn mpirun.n_per_node deepspeed_launcher.num_gpus env.nproc_per_node env.pet_nproc_per_node"
      " env.local_world_size gpus_per_node_to_train resources.gpus_per_node"),
     ("gpus_per_node", presets.generic_resource, "sbatch.gpus_per_node sbatch.gres srun.gpus_per_node srun.gres"),
     ("gpus", presets.generic_resource, "sbatch.gpus sbatch.g srun.gpus"),
@@ -198,8 +201,8 @@ TABLE: tuple[tuple[str, Converter, str], ...] = (
     ("learning_rate", number, "learning_rate lr"),
     ("optimizer", lower, "optim optimizer optimizer_type optimizer.type optim.name optimizer.name optimizer_name"),
     # ---- memory and speed
-    ("recompute", presets.recompute, "recompute_granularity activations_checkpoint_granularity activation_checkpoint.mode"
-     " ac_mode"),
+    ("recompute", presets.recompute, "recompute_granularity activations_checkpoint_granularity ac_mode"
+     " activation_checkpoint.mode"),
     ("recompute", flag_as("full", "none"), "gradient_checkpointing activation_checkpointing checkpoint_activations"
      " enable_gradient_checkpointing fsdp_activation_checkpointing deepspeed_activation_checkpointing"
      " enable_activation_checkpointing use_gradient_checkpointing gradient_checkpointing_enable"),

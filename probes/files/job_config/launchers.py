@@ -14,15 +14,17 @@ from probes.files.job_config.values import NO, YES
 
 # Programs that start others, by what they are called on a command line.
 STARTERS = {
-    "torchrun": "torchrun", "deepspeed": "deepspeed_launcher", "accelerate": "accelerate", "accelerate-launch": "accelerate",
-    "srun": "srun", "sbatch": "sbatch", "salloc": "sbatch", "mpirun": "mpirun", "mpiexec": "mpirun", "orterun": "mpirun",
-    "horovodrun": "horovodrun", "docker": "docker", "podman": "docker", "nerdctl": "docker", "ray": "ray",
+    "torchrun": "torchrun", "deepspeed": "deepspeed_launcher", "accelerate": "accelerate",
+    "accelerate-launch": "accelerate", "srun": "srun", "sbatch": "sbatch", "salloc": "sbatch", "mpirun": "mpirun",
+    "mpiexec": "mpirun", "orterun": "mpirun", "horovodrun": "horovodrun",
+    "docker": "docker", "podman": "docker", "nerdctl": "docker", "ray": "ray",
     "colossalai": "colossalai", "composer": "composer", "python": "python", "python3": "python",
     "llamafactory-cli": "llamafactory", "swift": "swift", "megatron": "swift", "axolotl": "axolotl", "nemo": "nemo",
     "trl": "trl", "tune": "torchtune", "openrlhf": "openrlhf", "lightning": "lightning", "fabric": "lightning",
 }  # fmt: skip
 MODULES = {
-    "torch.distributed.run": "torchrun", "torch.distributed.launch": "torchrun", "accelerate.commands.launch": "accelerate",
+    "torch.distributed.run": "torchrun", "torch.distributed.launch": "torchrun",
+    "accelerate.commands.launch": "accelerate",
     "deepspeed.launcher.runner": "deepspeed_launcher", "deepspeed.launcher.launch": "deepspeed_launcher",
 }  # fmt: skip
 LAUNCHERS = {
@@ -31,11 +33,14 @@ LAUNCHERS = {
 }  # fmt: skip
 # What the name of a program, module or script says about the framework.
 FRAMEWORKS = (
-    ("verl", "verl"), ("openrlhf", "openrlhf"), ("slime", "slime"), ("torchtitan", "torchtitan"), ("axolotl", "axolotl"),
-    ("llamafactory", "llamafactory"), ("llama_factory", "llamafactory"), ("swift", "swift"), ("nemo", "nemo"),
-    ("torchtune", "torchtune"), ("megatron", "megatron"), ("trl", "trl"), ("lightning", "lightning"),
+    ("verl", "verl"), ("openrlhf", "openrlhf"), ("slime", "slime"), ("torchtitan", "torchtitan"),
+    ("axolotl", "axolotl"), ("llamafactory", "llamafactory"), ("llama_factory", "llamafactory"), ("swift", "swift"),
+    ("nemo", "nemo"), ("torchtune", "torchtune"), ("megatron", "megatron"), ("trl", "trl"), ("lightning", "lightning"),
     ("colossalai", "colossalai"), ("pretrain_(?:gpt|bert|t5|llama|vlm|mamba|retro|mixtral|qwen)", "megatron"),
 )  # fmt: skip
+WITH_SUBCOMMANDS = frozenset(
+    ("accelerate", "swift", "llamafactory", "docker", "ray", "colossalai", "axolotl", "nemo", "trl", "torchtune")
+)
 SINGLE_NODE_DEFAULT = frozenset({"torchrun"})
 OVERRIDE = re.compile(r"[+~]{0,2}[A-Za-z_][\w./@\[\]-]*=.*", re.DOTALL)
 
@@ -104,6 +109,9 @@ def settings(words: Sequence[Word]) -> Iterator[Setting]:
             if not following.text.startswith("-"):
                 at += 1
             yield Setting(program, SHORT.get(name, name), following.text, following.line)
+        elif "/" in word.text and program in ("mpirun", "srun"):
+            # Some other program: what follows are its own arguments.
+            program = ""
         elif OVERRIDE.fullmatch(word.text) and program not in ("docker", "torchrun"):
             name, _, value = word.text.partition("=")
             yield Setting(program, name, value.strip("\"'"), word.line)
@@ -133,10 +141,10 @@ def _long_flag(program: str, word: Word, following: Word | None) -> tuple[Settin
     if following is None or re.match(r"--?[A-Za-z]", following.text) or following.text == "--":
         return Setting(program, name, "true", word.line), 0
     knob = find(f"{program}.{name}")
-    if knob is not None and not _fits(knob.convert, following.text):
-        # A switch before a positional word; anything else that does not fit is reported with its value.
-        if _fits(knob.convert, "true") and following.text.lower() not in YES | NO:
-            return Setting(program, name, "true", word.line), 0
+    # A switch before a positional word; anything else that does not fit is reported with its value.
+    switch = knob is not None and not _fits(knob.convert, following.text) and _fits(knob.convert, "true")
+    if switch and following.text.lower() not in YES | NO:
+        return Setting(program, name, "true", word.line), 0
     if program_of(following.text) or following.text.endswith(".py"):
         return Setting(program, name, "true", word.line), 0
     return Setting(program, name, following.text, following.line), 1
@@ -156,5 +164,4 @@ def _first_program(words: Sequence[Word]) -> str:
 
 def _skip_subcommand(program: str, words: Sequence[Word], at: int) -> int:
     """`accelerate launch`, `swift sft`, `docker run`: the sub-command is no argument."""
-    takes = {"accelerate", "swift", "llamafactory", "docker", "ray", "colossalai", "axolotl", "nemo", "trl", "torchtune"}
-    return int(program in takes and at < len(words) and re.fullmatch(r"[a-z_]+", words[at].text) is not None)
+    return int(program in WITH_SUBCOMMANDS and at < len(words) and re.fullmatch(r"[a-z_]+", words[at].text) is not None)

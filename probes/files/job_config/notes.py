@@ -9,11 +9,13 @@ from probes.files.job_config.sheet import Sheet
 
 GPU = (
     r"(?:(?:NVIDIA|GeForce|Tesla|Quadro|AMD|Instinct)\s+)*"
-    r"(?:(?:TITAN|RTX|GTX)\s+(?:A?\d{4}(?:\s?Ti)?|RTX|V|Xp|X)(?:\s+Ada)?|(?:GB|GH|MI|[ABHLPVT])\d{1,3}[A-Z]?\b|Gaudi ?\d|910B)"
+    r"(?:(?:TITAN|RTX|GTX)\s+(?:A?\d{4}(?:\s?Ti)?|RTX|V|Xp|X)(?:\s+Ada)?"
+    r"|(?:GB|GH|MI|[ABHLPVT])\d{1,3}[A-Z]?\b|Gaudi ?\d|910B)"
     r"(?:[\s-]?(?:SXM\d?|PCIe|NVL))?(?:[\s-]\d{2,3}\s?GB?)?"
 )
 NODES = re.compile(
-    rf"\b(?P<nodes>\d{{1,5}})\s*(?:nodes?|machines?|hosts?|servers?)\b(?:\s*[x×*,(]\s*|\s+(?:with|of|each(?: with)?)\s+)"
+    rf"\b(?P<nodes>\d{{1,5}})\s*(?:nodes?|machines?|hosts?|servers?)\b"
+    rf"(?:\s*[x×*,(]\s*|\s+(?:with|of|each(?: with)?)\s+)"
     rf"(?P<each>\d{{1,2}})\s*[x×*]?\s*(?:(?P<gpu>{GPU})|GPUs?\b|cards?\b)",
     re.IGNORECASE,
 )

@@ -6,7 +6,13 @@ import re
 
 from probes.files.job_config.values import Reading, count, text, whole
 
-FSDP1_STRATEGIES = {"1": "full_shard", "2": "shard_grad_op", "3": "no_shard", "4": "hybrid_shard", "5": "hybrid_shard_zero2"}
+FSDP1_STRATEGIES = {
+    "1": "full_shard",
+    "2": "shard_grad_op",
+    "3": "no_shard",
+    "4": "hybrid_shard",
+    "5": "hybrid_shard_zero2",
+}
 MEGATRON_FSDP = {"optim_grads_params": "full_shard", "optim_grads": "shard_grad_op", "optim": "shard_optim"}
 SLURM_RESOURCE = re.compile(r"(?:gpu(?::[\w.-]+)?:)?(\d+)")
 
@@ -55,7 +61,7 @@ def deepspeed(value: str) -> Reading:
 
 
 def fsdp(value: str) -> Reading:
-    """`full_shard auto_wrap offload` (transformers), `fsdp2` (ms-swift, verl), a strategy of Lightning or Accelerate."""
+    """`full_shard auto_wrap offload` (transformers), `fsdp2` (ms-swift, verl), Lightning's and Accelerate's words."""
     low = value.lower().rsplit(".", 1)[-1]
     if low in ("true", "false"):
         return low == "true"
@@ -105,8 +111,7 @@ def bits(value: str) -> Reading:
 
 
 def fp8(value: str) -> Reading:
-    low = value.lower()
-    return False if low in ("false", "none", "null") else True
+    return value.lower() not in ("false", "none", "null")
 
 
 def recompute(value: str) -> Reading:
@@ -123,8 +128,7 @@ def attention(value: str) -> Reading:
         return None
     if "flash" in low or low in ("fa2", "fa3", "true"):
         return "flash"
-    known = {"disabled": "eager", "off": "eager", "false": "eager", "vanilla": "eager", "unfused": "eager", "math": "eager"}
-    return known.get(low, text(low))
+    return "eager" if low in ("disabled", "off", "false", "vanilla", "unfused", "math") else text(low)
 
 
 def async_mode(value: str) -> Reading:
@@ -134,4 +138,3 @@ def async_mode(value: str) -> Reading:
 def balancing(value: str) -> Reading:
     """Megatron's router balancing; several kinds may be given as a list."""
     return ",".join(re.findall(r"\w+", value.lower())) or None
-

@@ -44,16 +44,22 @@ DOTTED_CALLS: dict[str, tuple[tuple[str, Value], ...]] = {
 DURATION = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1, "milliseconds": 0.001}
 CODE = re.compile(
     r"^\s*(?:import \w|from [\w.]+ import |def \w+\(|class \w+[(:]|@\w|with \w.*:\s*$|for \w.* in .*:\s*(?:#.*)?$"
-    r"|if .+:\s*(?:#.*)?$|while .+:\s*$|[\w.\[\]\"']+(?:, *[\w.]+)* = \S|[\w.]+\(.*\)\s*(?:#.*)?$|return\b|[\w]+=[\w.\"'{\[(].*,\s*$)"
+    r"|if .+:\s*(?:#.*)?$|while .+:\s*$|[\w.\[\]\"']+(?:, *[\w.]+)* = \S|[\w.]+\(.*\)\s*(?:#.*)?$|return\b"
+    r"|[\w]+=[\w.\"'{\[(].*,\s*$)"
 )
-LITERAL = r"(-?\d[\w.+-]*|True|False|None|\"[^\"\n]*\"|'[^'\n]*'|torch\.\w+|ShardingStrategy\.\w+|timedelta\([^)]*\)|datetime\.timedelta\([^)]*\))"
-KEYWORD = re.compile(rf"([A-Za-z_][\w.]*|\[[\"'][\w.]+[\"']\]|[\"'][\w.]+[\"'])\s*[=:]\s*{LITERAL}(?=\s*(?:[,)}}#]|$))", re.MULTILINE)
+LITERAL = (
+    r"(-?\d[\w.+-]*|True|False|None|\"[^\"\n]*\"|'[^'\n]*'|torch\.\w+|ShardingStrategy\.\w+"
+    r"|(?:datetime\.)?timedelta\([^)]*\))"
+)
+KEYWORD = re.compile(
+    rf"([A-Za-z_][\w.]*|\[[\"'][\w.]+[\"']\]|[\"'][\w.]+[\"'])\s*[=:]\s*{LITERAL}(?=\s*(?:[,)}}#]|$))", re.MULTILINE
+)
 CALL = re.compile(r"([A-Za-z_][\w.]*)\s*\(")
 
 
 def matches(text: str) -> bool:
     """Do most lines look like code?"""
-    lines = [line for line in text.splitlines()[:400] if line.strip() and line.strip() != "..." and not line.lstrip().startswith("#")]
+    lines = [line for line in text.splitlines()[:400] if line.strip(" \t.") and not line.lstrip().startswith("#")]
     fitting = sum(CODE.match(line) is not None for line in lines)
     return bool(lines) and fitting >= 0.5 * len(lines) and "(" in text
 
@@ -139,8 +145,8 @@ def _dotted(node: ast.expr) -> str:
         if isinstance(node, ast.Attribute):
             parts.append(node.attr)
             node = node.value
-        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-            parts.append(node.slice.value)
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            parts.append(str(node.slice.value))
             node = node.value
         elif isinstance(node, ast.Name):
             return ".".join([node.id, *reversed(parts)])

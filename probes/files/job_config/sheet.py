@@ -110,6 +110,9 @@ class Sheet:
 
 # Variables that differ from process to process or shell to shell and so say nothing about the job.
 PER_PROCESS = frozenset(
-    "RANK LOCAL_RANK NODE_RANK GROUP_RANK ROLE_RANK MACHINE_RANK SLURM_PROCID SLURM_LOCALID SLURM_NODEID PWD OLDPWD"
-    " SHLVL PS1 _ HOME USER LOGNAME HOSTNAME TERM SHELL LS_COLORS".split()
-)
+    {
+        "RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "ROLE_RANK", "MACHINE_RANK", "SLURM_PROCID",
+        "SLURM_LOCALID", "SLURM_NODEID", "PWD", "OLDPWD", "SHLVL", "PS1", "_", "HOME", "USER", "LOGNAME",
+        "HOSTNAME", "TERM", "SHELL",
+    }
+)  # fmt: skip

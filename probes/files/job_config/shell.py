@@ -156,7 +156,8 @@ class _Reader:
             for name, word in self.loose:
                 if name == name.upper():
                     sheet.variable(name, word.text, word.line)
-        if sheet.has("env.NPROC_PER_NODE") and self.programs & {"swift", "llamafactory"} and not sheet.has("config.nnodes"):
+        by_variable = sheet.has("env.NPROC_PER_NODE") and self.programs & {"swift", "llamafactory"}
+        if by_variable and not sheet.has("config.nnodes"):
             sheet.state("config.nnodes", 1, 0, Quality.DERIVED)
         if self.slurm:
             sheet.state("config.srun", self.runs_under_slurm, 0)

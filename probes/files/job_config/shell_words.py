@@ -17,7 +17,12 @@ ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
 EXPANSION = re.compile(r"\$(?:\{(?P<braced>[^{}\n]*)\}|(?P<name>[A-Za-z_]\w*)|(?P<special>[@*#?$!0-9-]))")
 DEFAULT = re.compile(r"([A-Za-z_]\w*|\d+)(?:\[[@*]\])?(?::?[-=](.*))?")
 DECLARING = frozenset({"export", "declare", "local", "readonly", "typeset"})
-KEYWORDS = frozenset("if then elif else fi do done while until { } ! time nohup exec eval sudo command".split())
+KEYWORDS = frozenset(
+    {
+        "if", "then", "elif", "else", "fi", "do", "done", "while", "until", "{", "}", "!", "time", "nohup",
+        "exec", "eval", "sudo", "command",
+    }
+)  # fmt: skip
 CONTINUATION = re.compile(r"\\[ \t]*\n")
 REDIRECT = re.compile(r"[<>&|]+\s*[^\s;|]*")
 PLAIN = re.compile(r"[^\s;&|()`<>\\'\"$]+")
@@ -107,9 +112,8 @@ class Script:
     def _assign(self, name: str, append: bool, value: str, line: int) -> None:
         if value.startswith("(") and value.endswith(")"):
             lines = value[1:-1].split("\n")
-            words = tuple(
-                word for n, part in enumerate(lines) for word in self._split(part, line + n) if word.text not in ("\0", "\\")
-            )
+            found = (word for n, part in enumerate(lines) for word in self._split(part, line + n))
+            words: tuple[Word, ...] = tuple(word for word in found if word.text not in ("\0", "\\"))
         else:
             words = (Word(value[:LONGEST_VALUE], line),)
         before = self.variables.get(name, ()) if append else ()

@@ -10,7 +10,8 @@ from probes.files.job_config.sheet import Sheet
 
 SECTION = re.compile(r"\s*\[\[?([\w.\"' -]+)\]\]?\s*(?:#.*)?")
 PAIR = re.compile(r"\s*([\w.\"'-]+)\s*=\s*(\"[^\"]*\"|'[^']*'|[^#]*)")
-OWN_SECTIONS = frozenset("job model optimizer training parallelism experimental checkpoint activation_checkpoint float8 comm".split())
+OWN_SECTIONS = frozenset(("training", "parallelism", "experimental"))
+OWN_KEYS = re.compile(r"_parallel_degree|local_batch_size|_shard_degree")
 
 
 def matches(text: str) -> bool:
@@ -37,15 +38,14 @@ def read(sheet: Sheet, text: str) -> int:
         tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         sheet.warn(_line_of(error), f"not valid TOML: {error}")
-    known, own, model = 0, "", ""
+    known, model = 0, ""
     for key, value, line in pairs(text):
         if key == "model.name":
             model = value
         elif key == "model.flavor" and model:
             sheet.state("config.model", f"{model} {value}", line)
         known += sheet.setting(key, value, line)
-        if not own and key.split(".")[0] in OWN_SECTIONS and re.search(r"_parallel_degree|local_batch_size|_shard_degree", key):
-            own = key
+        if key.split(".")[0] in OWN_SECTIONS and OWN_KEYS.search(key):
             sheet.state("config.framework", "torchtitan", line)
     return known
 

@@ -1,4 +1,4 @@
-"""YAML: training arguments of transformers, LLaMA-Factory, axolotl, ms-swift and TRL; nested files of verl, NeMo, Lightning."""
+"""YAML: arguments of transformers, LLaMA-Factory, axolotl, ms-swift, TRL; nested files of verl, NeMo, Lightning."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TELLING = (
     ("axolotl", re.compile(r"^(?:base_model|sequence_len|val_set_size|sample_packing)\s*:", re.MULTILINE)),
     ("verl", re.compile(r"^\s*actor_rollout_ref\s*:", re.MULTILINE)),
     ("swift", re.compile(r"^(?:tuner_type|train_type)\s*:", re.MULTILINE)),
-    ("nemo", re.compile(r"^\s*(?:_target_\s*:\s*[\"']?nemo|megatron_cfg\s*:|dtensor_cfg\s*:|step_scheduler\s*:)", re.MULTILINE)),
+    ("nemo", re.compile(r"^\s*(?:_target_\s*:\s*[\"']?nemo|(?:megatron_cfg|dtensor_cfg|step_scheduler)\s*:)", re.M)),
     ("lightning", re.compile(r"_target_\s*:\s*[\"']?(?:pytorch_)?lightning", re.MULTILINE)),
     ("hf", re.compile(r"^per_device_train_batch_size\s*:", re.MULTILINE)),
 )  # fmt: skip
