@@ -49,7 +49,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "head.not_checked": ("not checked", "未检查"),
     "head.checked": ("checked", "已检查"),
     "head.warnings": ("warnings", "警告"),
-    "head.unexplained": ("not explained", "未能解释"),
+    "head.unexplained": ("unexplained", "未能解释"),
     "head.also": ("also seen", "其他发现"),
     "head.facts": ("known of the job", "已知事实"),
     # parts of findings
@@ -125,6 +125,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "provider.other": ("other facts", "其他事实"),
     "failed.fact": ("{name} of {where}", "{where} 的 {name}"),
     "rules.left_out": ("rule file {path}", "规则文件 {path}"),
+    "rules.more": (" (and {n} more)", "（另有 {n} 处）"),
+    "gaps.hidden": ("and {n} more: pdoctor analyze -v", "另有 {n} 项：pdoctor analyze -v"),
     # remarks on the input
     "input.missing": ("no such file or folder: {path}", "文件或目录不存在：{path}"),
     "input.unreadable": ("{path}: cannot be read: {reason}", "{path}：无法读取：{reason}"),
@@ -142,7 +144,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "推导出错（{reason}）。这是 pdoctor 的缺陷，请反馈",
     ),
     "input.probe_failed": (
-        "{path}: the {probe} reader failed ({reason}); other readers went on. This is a defect of pdoctor: please report it",
+        "{path}: the {probe} reader failed ({reason}), the others went on. This is a defect of pdoctor: please report it",
         "{path}：{probe} 读取器出错（{reason}）；其他读取器继续。这是 pdoctor 的缺陷，请反馈",
     ),
     "input.probe_says": ("{path}: {text}", "{path}：{text}"),

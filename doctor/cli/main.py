@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import ClassVar
 
 import click
 
@@ -16,11 +17,8 @@ OK, FOUND, USAGE, UNDETERMINED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 class Top(LazyGroup):
-    lazy = {
-        "analyze": (
-            "doctor.cli.analyze:analyze",
-            "Find the root cause in what a job left behind: logs, configs, dumps.",
-        ),
+    lazy: ClassVar = {
+        "analyze": ("doctor.cli.analyze:analyze", "Find the root cause in what a job left behind."),
         "rules": ("doctor.cli.rules:rules", "Look at the rule base, check it, test it, add to it."),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import click
 
@@ -12,7 +13,7 @@ from doctor.cli.main import FOUND, OK
 
 
 class Rules(LazyGroup):
-    lazy = {
+    lazy: ClassVar = {
         "list": ("doctor.cli.rules:list_rules", "Every rule: id, severity, cause, title."),
         "show": ("doctor.cli.rules:show", "The page of a rule: what shows it, what follows, what cures it."),
         "check": ("doctor.cli.rules:check", "Read every file and say what is wrong, with its place."),
@@ -92,17 +93,28 @@ def check(rules: tuple[Path, ...], quiet: bool) -> int:
 @options.quiet
 def run_tests(ids: tuple[str, ...], rules: tuple[Path, ...], quiet: bool) -> int:
     """Run the tests inside the rule files: of RULE, or of all."""
-    from doctor.session.rule_tests import run_rule_tests
+    from doctor.rulebase.errors import RuleError, suggestion
+    from doctor.rulebase.load import read_rulebase
+    from doctor.rulebase.testing import rule_tests
+    from doctor.session.rule_tests import run_rule_test
     from doctor.views.safe import visible
 
-    results = run_rule_tests(rules, ids)
-    if ids and not results:
-        raise click.UsageError(f"no rule with tests is called {', '.join(ids)}")
-    failed = [result for result in results if result.fault]
-    for result in failed:
-        click.echo(visible(f"{result.rule}: {result.name}: {result.fault}"))
-    if not quiet or failed:
-        click.echo(f"{len(results) - len(failed)} passed, {len(failed)} failed")
+    base = read_rulebase(rules).base
+    wanted = {name.upper() for name in ids}
+    for name in sorted(wanted - base.rules.keys()):
+        raise click.UsageError(f"no rule is called {name}{suggestion(name, base.rules)}; see: pdoctor rules check")
+    try:
+        tests = [test for test in rule_tests(base) if not wanted or test.rule in wanted]
+    except RuleError as error:
+        raise click.UsageError(str(error)) from None
+    failed = 0
+    for test in tests:
+        faults = run_rule_test(test, base)
+        failed += bool(faults)
+        for fault in faults:
+            click.echo(visible(f"{test.path}: {test.name}: {fault}"))
+    if failed or not quiet:
+        click.echo(f"{len(tests) - failed} passed, {failed} failed")
     return FOUND if failed else OK
 
 

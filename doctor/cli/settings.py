@@ -1,4 +1,7 @@
-"""Defaults of options from `pdoctor.toml`, or `[tool.pdoctor]` in `pyproject.toml`, of the nearest folder that has one."""
+"""Defaults of options, from `pdoctor.toml` or `[tool.pdoctor]` in `pyproject.toml`.
+
+The nearest folder that has one counts, from the current one upwards.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from doctor.facts.store import FactStore
 from doctor.rulebase.load import Loaded, load_rulebase
 from doctor.rulebase.model import RuleBase
 from doctor.session.answers import read_answers
-from doctor.session.gather import File, gather
+from doctor.session.contents import File
+from doctor.session.gather import gather
 from doctor.session.inputs import InputError, collect
 from doctor.session.notes import Note
 from doctor.session.patches import patched
@@ -57,7 +58,7 @@ def analyze_paths(
 
 
 def _named(files: Sequence[tuple[str, int]], paths: Sequence[str | os.PathLike[str]]) -> list[File]:
-    """The files with the names they are shown by: within the folder, if one folder was given, else as they were given."""
+    """The files with the names they are shown by: within the folder, if one was given, else as they were given."""
     root = os.fspath(paths[0]) if len(paths) == 1 else ""
     if root and os.path.isdir(root):
         return [File(path, os.path.relpath(path, root), size) for path, size in files]

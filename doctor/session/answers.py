@@ -1,4 +1,7 @@
-"""Answers: facts that only a person knows, from a YAML file such as `{config.tp: 8, "node:n1 node.shm_total": 67108864}`."""
+"""Answers: facts that only a person knows, from a YAML file.
+
+Such as `{config.tp: 8, "node:n1 node.shm_total": 67108864}`.
+"""
 
 from __future__ import annotations
 
@@ -44,4 +47,5 @@ def _value(path: str, name: str, value: Any, catalogue: Mapping[str, FactSpec]) 
     if not isinstance(value, TYPES[spec.type]) or (isinstance(value, bool) and spec.type != "bool"):
         unit = f" {spec.unit}" if spec.unit != "1" else ""
         raise InputError(Note("answers.type", path, {"name": name, "value": repr(value), "type": spec.type + unit}))
-    return tuple(value) if isinstance(value, list) else float(value) if spec.type == "float" else value
+    typed: Value = tuple(value) if isinstance(value, list) else value
+    return float(typed) if isinstance(typed, int) and spec.type == "float" else typed

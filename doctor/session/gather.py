@@ -4,37 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 from doctor.facts.model import Event, EventSpec, Fact
 from doctor.rulebase.pack import cache_folder
-from doctor.session.kinds import is_text
+from doctor.session.contents import File, beginning
 from doctor.session.notes import Note
 from doctor.session.report import Input
 from probes.files.job_config import claims, read_config, read_echo
 from probes.files.log import LogFile, LogReading, read_logs
-from probes.files.log.stream import chunks
 from probes.files.node_dump import read_dump
+from probes.files.runs import JOB, runs_of
 from probes.files.table import read_table
 
 T = TypeVar("T")
 
 WHOLE = 4 << 20
-"""Files up to this size are read whole by the readers of configurations, dumps and tables."""
+"""A configuration, dump or table is read up to this size."""
 
-HEAD = 1 << 18
-"""Of larger ones, which are logs, these readers see the beginning: launchers echo their arguments there."""
+SHARED, LEAST = 16 << 20, 1 << 15
+"""What the readers of arguments and dumps see of all files together, and of each at least: a launcher echoes its
+arguments at the beginning, and a thousand logs must not be read twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file to read: where it lies, how it is shown, its size as stored."""
+@dataclass(slots=True)
+class Taken:
+    """A file with what it was taken for and the remarks on it."""
 
-    path: str
-    name: str
-    bytes: int
+    file: File
+    data: bytes
+    kind: str = "log"
+    notes: list[Note] = field(default_factory=list)
+
+    def attempt(self, probe: str, read: Callable[[], T]) -> T | None:
+        """What `read` gives, or None and a note: a defect of one reader must not cost what the others find."""
+        try:
+            return read()
+        except Exception as error:
+            values = {"probe": probe, "reason": f"{type(error).__name__}: {error}"}
+            self.notes.append(Note("input.probe_failed", self.file.name, values))
+            return None
+
+    def says(self, warnings: Iterable[str]) -> None:
+        for text in warnings:
+            plain = text.removeprefix(f"{self.file.name}: ")
+            self.notes.append(Note("input.probe_says", self.file.name, {"text": plain}))
+
+    def entry(self, rank: int | None = None, host: str | None = None) -> Input:
+        return Input(self.file.name, self.kind, self.file.bytes, rank, host, tuple(self.notes))
 
 
 @dataclass(slots=True)
@@ -49,104 +67,93 @@ class Gathered:
 def gather(files: Sequence[File], specs: Mapping[str, EventSpec]) -> Gathered:
     """Facts and events of `files`, and for each file what it was taken for."""
     found = Gathered()
-    logs: dict[str, tuple[File, str, list[Note]]] = {}
-    for file in files:
-        notes: list[Note] = []
-        data = _beginning(file, notes)
-        if not data:
-            found.inputs.append(Input(file.name, "", file.bytes, notes=tuple(notes)))
-            continue
-        kind, is_log = _small_readers(file, data, found, notes)
-        if is_log:
-            logs[file.name] = (file, kind, notes)
-        else:
-            found.inputs.append(Input(file.name, kind, file.bytes, notes=tuple(notes)))
+    room = max(LEAST, min(WHOLE, SHARED // max(len(files), 1)))
+    taken = [Taken(file, *_opened(file, room)) for file in files]
+    readable = [file for file in taken if file.data]
+    for file in readable:
+        if file.attempt("job_config", lambda file=file: claims(file.file.name, file.data)):  # type: ignore[misc]
+            file.kind = "config"
+        elif _table(file, found):
+            file.kind = "table"
+    logs = [file for file in readable if file.kind == "log"]
+    runs = _runs([file.file.name for file in logs], [file.file.name for file in readable if file.kind == "config"])
+    for file in readable:
+        if file.kind == "config":
+            _config(file, runs[file.file.name], found)
+        elif file.kind == "log":
+            _log_head(file, runs[file.file.name], found)
     _logs(logs, specs, found)
+    found.inputs += [file.entry() for file in taken if file not in logs]
     found.inputs.sort(key=lambda given: given.path)
     return found
 
 
-def _beginning(file: File, notes: list[Note]) -> bytes:
-    """The text at the start of a file, all of it when it is small; nothing, and a note, when it is no text."""
-    remarks: list[str] = []
-    try:
-        pieces = chunks(Path(file.path), remarks.append, WHOLE)
-        data = next(pieces, b"")
-        if data and is_text(data[:HEAD]):
-            if file.bytes > WHOLE:
-                return data[:HEAD]
-            return data + b"".join(islice(pieces, WHOLE // len(data) if len(data) >= HEAD else None))
-    except OSError as error:
-        notes.append(Note("input.unreadable", file.name, {"reason": error.strerror or str(error)}))
-        return b""
-    if data:
-        notes.append(Note("input.binary", file.name))
-    elif remarks:
-        notes.append(Note("input.damaged", file.name, {"reason": remarks[0]}))
-    else:
-        notes.append(Note("input.empty_file", file.name))
-    return b""
+def _opened(file: File, room: int) -> tuple[bytes, str, list[Note]]:
+    data, notes = beginning(file, room)
+    return data, "log" if data else "", notes
 
 
-def _small_readers(file: File, data: bytes, found: Gathered, notes: list[Note]) -> tuple[str, bool]:
-    """Runs the readers of configurations, tables and dumps; what the file is, and whether it is a log as well."""
-    if _attempt("job_config", file, notes, lambda: claims(file.name, data)):
-        config = _attempt("job_config", file, notes, lambda: read_config(file.name, data))
-        if config is not None:
-            _keep(file, found, notes, config.facts, config.warnings)
-            return "config", False
-    table = _attempt("table", file, notes, lambda: read_table(file.name, data))
-    if table is not None:
-        _keep(file, found, notes, table.facts, table.warnings)
-        return "table", False
-    echo = _attempt("job_config", file, notes, lambda: read_echo(file.name, data))
-    if echo is not None:
-        _keep(file, found, notes, echo.facts, echo.warnings)
-    dump = _attempt("node_dump", file, notes, lambda: read_dump(file.name, data))
+def _runs(logs: list[str], configs: list[str]) -> dict[str, str]:
+    """The run of each file. A configuration belongs to a run only if a log of that run is there, else to the job."""
+    runs = dict(runs_of(logs))
+    together = runs_of([*logs, *configs])
+    known = set(runs.values())
+    return runs | {name: together[name] if together[name] in known else JOB for name in configs}
+
+
+def _config(file: Taken, run: str, found: Gathered) -> None:
+    name = file.file.name
+    data, _ = beginning(file.file, WHOLE)
+    entity = run if run == JOB else f"run:{run}"
+    reading = file.attempt("job_config", lambda: read_config(name, data, entity))
+    if reading is not None:
+        found.facts += reading.facts
+        file.says(reading.warnings)
+
+
+def _table(file: Taken, found: Gathered) -> bool:
+    """Is the file a table that is known? Then its facts are kept."""
+    table = file.attempt("table", lambda: read_table(file.file.name, file.data))
+    if table is None or not table.facts:
+        return False
+    found.facts += table.facts
+    file.says(table.warnings)
+    return True
+
+
+def _log_head(file: Taken, run: str, found: Gathered) -> None:
+    """What a log, or a text that is none, says besides events: arguments that were echoed, output of node commands."""
+    name, text = file.file.name, file.data.decode("utf-8", errors="replace")
+    found.facts += file.attempt("job_config", lambda: read_echo(run, enumerate(text.split("\n"), 1), name)) or []
+    dump = file.attempt("node_dump", lambda: read_dump(name, file.data))
     if dump is not None:
-        _keep(file, found, notes, dump.facts, dump.warnings)
-    return ("dump" if dump is not None and dump.kinds else "log"), True
+        found.facts += dump.facts
+        file.says(dump.warnings)
+        file.kind = "dump" if dump.kinds else "log"
 
 
-def _keep(file: File, found: Gathered, notes: list[Note], facts: Iterable[Fact], warnings: Iterable[str]) -> None:
-    found.facts += facts
-    notes += [Note("input.probe_says", file.name, {"text": text}) for text in warnings]
-
-
-def _logs(logs: Mapping[str, tuple[File, str, list[Note]]], specs: Mapping[str, EventSpec], found: Gathered) -> None:
+def _logs(files: Sequence[Taken], specs: Mapping[str, EventSpec], found: Gathered) -> None:
     """Reads all logs together, since ranks and runs are told from the whole; one by one if that fails."""
-    every = [LogFile(Path(file.path), name) for name, (file, _, _) in logs.items()]
+    every = [LogFile(Path(file.file.path), file.file.name) for file in files]
     readings: list[LogReading] = []
     try:
         readings = [_read_logs(every, specs)] if every else []
     except Exception:
-        for log in every:
-            file, _, notes = logs[log.name]
-            reading = _attempt("log", file, notes, lambda log=log: _read_logs([log], specs))  # type: ignore[misc]
+        for file, log in zip(files, every, strict=True):
+            reading = file.attempt("log", lambda log=log: _read_logs([log], specs))  # type: ignore[misc]
             readings += [reading] if reading else []
-    known = {info.path: info for reading in readings for info in reading.inputs}
     for reading in readings:
         found.events += reading.events
         found.facts += reading.facts
-    spoken = {event.source.path for event in found.events}
-    for name, (file, kind, notes) in logs.items():
-        info = known.get(name)
-        for text in info.warnings if info else ():
-            notes.append(Note("input.probe_says", name, {"text": text}))
-        shown = "log" if name in spoken and kind == "dump" else kind
-        rank, host = (info.rank, info.host) if info else (None, None)
-        found.inputs.append(Input(name, shown if info else "", file.bytes, rank, host, tuple(notes)))
+    infos = {info.path: info for reading in readings for info in reading.inputs}
+    speaking = {event.source.path for event in found.events}
+    for file in files:
+        info = infos.get(file.file.name)
+        file.says(info.warnings if info else ())
+        if file.kind == "dump" and file.file.name in speaking:
+            file.kind = "log"
+        found.inputs.append(file.entry(info.rank, info.host) if info else file.entry())
 
 
 def _read_logs(files: list[LogFile], specs: Mapping[str, EventSpec]) -> LogReading:
     return read_logs(files, list(specs.values()), cache_folder())
-
-
-def _attempt(probe: str, file: File, notes: list[Note], read: Callable[[], T]) -> T | None:
-    """What `read` gives, or None and a note: a defect of one reader must not cost what the others find."""
-    try:
-        return read()
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        notes.append(Note("input.probe_failed", file.name, {"probe": probe, "reason": reason}))
-        return None

@@ -9,6 +9,7 @@ from typing import Any
 from doctor.engine.model import Finding, NextStep
 from doctor.facts.model import Quality
 from doctor.messages import say, say_count
+from doctor.rulebase.errors import RuleError
 from doctor.rulebase.model import Remedy, Rule, Severity
 from doctor.session.notes import Note
 from doctor.session.report import Patched, Report
@@ -58,12 +59,11 @@ def where(finding: Finding, report: Report, lang: str) -> str:
 
 
 def size(count: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024:
-            break
+    units = ["B", "KiB", "MiB", "GiB", "TiB"]
+    while count >= 1024 and len(units) > 1:
         count /= 1024
-    else:
-        unit = "TiB"
+        units.pop(0)
+    unit = units[0]
     return f"{count:.0f} {unit}" if unit == "B" or count >= 100 else f"{count:.1f} {unit}"
 
 
@@ -173,7 +173,14 @@ def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
         if fact.quality is Quality.FAILED:
             what = say(lang, "failed.fact", name=fact.name, where=places([fact.entity], lang))
             lines.append((what, str(fact.value)))
-    lines += [(say(lang, "rules.left_out", path=problem.path), str(problem)) for problem in report.problems]
+    by_file: dict[str, list[RuleError]] = {}
+    for problem in report.problems:
+        by_file.setdefault(problem.path, []).append(problem)
+    for path, problems in by_file.items():
+        first, more = problems[0], len(problems) - 1
+        place = f"{first.line}:{first.column}: " if first.line else ""
+        why = place + first.message + (say(lang, "rules.more", n=more) if more else "")
+        lines.append((say(lang, "rules.left_out", path=path), why))
     return lines
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import IO
 
 from rich.text import Text
 
-from doctor.engine.model import Finding, Follow, Label, Outcome, Role
+from doctor.engine.model import Finding, Follow, Label, Role, Verdict
 from doctor.facts.model import Event, Source
 from doctor.messages import say, say_count
 from doctor.rulebase.model import Remedy
@@ -21,7 +22,13 @@ COLUMN = 13
 """Where texts begin beside their headings."""
 
 STYLES = {"fatal": "bold red", "degraded": "bold yellow", "risk": "cyan", "info": "dim"}
-QUOTED_SIGNALS, LISTED_FOLLOWS, LISTED_RIVALS, LISTED_STEPS, LISTED_UNEXPLAINED = 4, 6, 3, 3, 5
+VERDICTS = {
+    Verdict.HEALTHY: ("✓", "bold green"),
+    Verdict.PROBLEM: ("✗", "bold red"),
+    Verdict.UNDETERMINED: ("?", "bold yellow"),
+}
+
+QUOTED_SIGNALS, LISTED_FOLLOWS, LISTED_RIVALS, LISTED_STEPS, LISTED_UNEXPLAINED, LISTED_GAPS = 4, 6, 3, 3, 5, 4
 FIRST_QUOTE, FURTHER_QUOTES, ALL_OF_QUOTE = 6, 2, 40
 """Lines a quoted log line may take: the decisive one is read whole, the others are recognised."""
 
@@ -59,9 +66,7 @@ class TextReport:
 
     def verdict(self) -> None:
         verdict = self.report.diagnosis.verdict
-        symbol, style = {"healthy": ("✓", "bold green"), "problem": ("✗", "bold red")}.get(
-            verdict, ("?", "bold yellow")
-        )
+        symbol, style = VERDICTS[verdict]
         line = Text(f"{symbol} {self.say(f'verdict.{verdict}')}", style)
         line.append("  ")
         line.append(visible(present.headline(self.report, self.lang)), "bold")
@@ -102,13 +107,14 @@ class TextReport:
             if outcome.note:
                 self.page.beside("", f"→ {outcome.note}", COLUMN, style="italic")
             if len(fresh) > limit:
-                self.page.beside("", self._more(outcome, len(fresh) - limit), COLUMN, style="dim")
+                self.page.beside("", self._alike(outcome.events, len(fresh) - limit), COLUMN, style="dim")
         if hidden:
             self.page.beside("", say_count(self.lang, "evidence.hidden", hidden), COLUMN, style="dim")
 
-    def _more(self, outcome: Outcome, left: int) -> str:
-        ranks = {f"rank:{event.rank}" for event in outcome.events if event.rank is not None}
-        count = max(left, len(outcome.events) - 1)
+    def _alike(self, events: Sequence[Event], left: int = 0) -> str:
+        """How many more lines like the one shown there are, and on which ranks."""
+        ranks = {f"rank:{event.rank}" for event in events if event.rank is not None}
+        count = max(left, len(events) - 1)
         if not ranks:
             return self.say("evidence.more_files", n=count)
         return self.say("evidence.more", n=count, where=present.places(ranks, self.lang))
@@ -196,9 +202,17 @@ class TextReport:
             return
         self.page.blank()
         head = self.say("head.unexplained")
-        for event in events if self.verbose else events[:LISTED_UNEXPLAINED]:
-            self.quote(head, event.source, FURTHER_QUOTES)
+        alike: dict[str, list[Event]] = {}
+        told: set[Source] = set()
+        for event in events:
+            if event.source not in told:
+                alike.setdefault(event.name, []).append(event)
+            told.add(event.source)
+        for same in list(alike.values())[: None if self.verbose else LISTED_UNEXPLAINED]:
+            self.quote(head, same[0].source, FURTHER_QUOTES)
             head = ""
+            if len(same) > 1:
+                self.page.beside("", self._alike(same), COLUMN, style="dim")
 
     def also(self, findings: list[Finding]) -> None:
         if not findings:
@@ -232,9 +246,9 @@ class TextReport:
     def remarks(self) -> None:
         """What was looked at when nothing was found, what could not be, and what was wrong with the input."""
         healthy = self.report.diagnosis.verdict != "problem"
-        missing = [
-            self.say("missing.line", what=what, why=why) for what, why in present.not_checked(self.report, self.lang)
-        ]
+        missing = [self.say("missing.line", what=what, why=why) for what, why in gaps]
+        if len(missing) > LISTED_GAPS and not self.verbose:
+            missing[LISTED_GAPS:] = [self.say("gaps.hidden", n=len(missing) - LISTED_GAPS)]
         blocks = {
             "head.checked": present.checked(self.report, self.lang) if healthy or self.verbose else [],
             "head.not_checked": missing,
