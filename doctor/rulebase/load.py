@@ -13,7 +13,7 @@ from doctor.rulebase import pack
 from doctor.rulebase.document import MisplacedError, load_yaml, locate
 from doctor.rulebase.errors import RuleError
 from doctor.rulebase.model import Cause, Rule, RuleBase
-from doctor.rulebase.names import Known, check_rule
+from doctor.rulebase.names import Known, check_references, check_rule
 from doctor.rulebase.read import read_catalogue, read_causes, read_events, read_rule
 
 T = TypeVar("T")
@@ -104,7 +104,7 @@ def read_files(
     good: dict[str, Rule] = {}
     for rule, path in rules.values():
         wrong = check_rule(rule, known)
-        problems += [_placed(error, path, rule.path) for error in wrong]
+        problems += [_placed(error, path, rule.path) for error in (*wrong, *check_references(rule, known))]
         if not wrong:
             good[rule.id] = rule
     return Loaded(RuleBase(good, events, catalogue, causes), tuple(problems))

@@ -85,11 +85,6 @@ def check_rule(rule: Rule, known: Known) -> list[MisplacedError]:
             attempt(lambda s=signal: _boolean(s.where, known.names(s)), (*at, "where"))  # type: ignore[misc]
         if signal.when:
             attempt(lambda s=signal: _boolean(s.when, known.names()), (*at, "when"))  # type: ignore[misc]
-    for index, other in enumerate(rule.differential):
-        expect(other.rule, known.rules, "rule", ("differential", index, "rule"))
-    for index, consequence in enumerate(rule.explains):
-        expect(consequence.rule, known.rules, "rule", ("explains", index, "rule"))
-        expect(consequence.event, known.all_events, "event", ("explains", index, "event"))
     for index, remedy in enumerate(rule.remedies):
         if remedy.requires:
             keys: Keys = ("remedies", index, "requires")
@@ -99,6 +94,21 @@ def check_rule(rule: Rule, known: Known) -> list[MisplacedError]:
                 keys = ("remedies", index, "change", "patch", field)
                 attempt(lambda e=expression: check(e, known.names()), keys)  # type: ignore[misc]
     return wrong
+
+
+def check_references(rule: Rule, known: Known) -> list[MisplacedError]:
+    """Other rules and events that `rule` refers to and that do not exist; the rule works without them."""
+    named: list[tuple[str, Iterable[str], str, Keys]] = []
+    for index, other in enumerate(rule.differential):
+        named.append((other.rule, known.rules, "rule", ("differential", index, "rule")))
+    for index, consequence in enumerate(rule.explains):
+        named.append((consequence.rule, known.rules, "rule", ("explains", index, "rule")))
+        named.append((consequence.event, known.all_events, "event", ("explains", index, "event")))
+    return [
+        MisplacedError(f"unknown {what} {name}{suggestion(name, among)}", keys)
+        for name, among, what, keys in named
+        if name and name not in among
+    ]
 
 
 def _boolean(text: str, names: Names) -> None:
