@@ -42,9 +42,11 @@ def read_dump(name: str, data: bytes, host: str | None = None) -> DumpReading:
     for block in blocks(name, text, host or host_of_path(name)):
         for reader in candidates:
             try:
-                for section in reader.recognise(block):
-                    facts += reader.read(section)
-                    kinds[reader.KIND] = None
+                read = [fact for section in reader.recognise(block) for fact in reader.read(section)]
             except _BAD_CELL as error:
                 warnings.append(f"{name}: what looks like {reader.KIND} could not be read: {error}")
+                continue
+            if read:
+                facts += read
+                kinds[reader.KIND] = None
     return DumpReading(tuple(dict.fromkeys(facts[:MAX_FACTS])), tuple(kinds), tuple(warnings))

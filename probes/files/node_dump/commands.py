@@ -19,9 +19,11 @@ _BARE = re.compile(
     r"|df(?: -\w+)?(?: /\S*)*|free(?: -\w+)*|lsmod(?: \| grep .{1,60})?|ulimit -\w+|numactl (?:-H|--hardware|-s|--show)"
     r"|lscpu|nproc|uname -\w+|hostname(?: -\w+)?|ibstat|ibstatus|ibv_devinfo(?: -\S+(?: \w+)?)*|ibdev2netdev|show_gids"
     r"|ip(?: -\S+)* (?:a|addr|address|r|route|l|link|neigh)(?: show)?(?: dev \S+| \S+)?|ifconfig(?: -a| \w+)?|route -n"
-    r"|lspci(?: -\w+)*(?: \| .{1,80})?|pip3? (?:list|freeze)(?: \| .{1,60})?|conda list(?: \| .{1,60})?|env(?: \| .{1,60})?"
+    r"|lspci(?: -\w+)*(?: \| .{1,80})?|pip3? (?:list|freeze)(?: \| .{1,60})?|conda list(?: \| .{1,60})?"
+    r"|env(?: \| .{1,60})?"
     r"|printenv(?: \| .{1,60})?|(?:sudo )?dmesg(?: -\w+)?(?: \| .{1,80})?|cat /\S+(?: /\S+)*|ls(?: -\w+)* /\S+"
-    r"|ethtool(?: -\w)? \w+|ldd /\S+|fi_info(?: -\S+(?: \w+)?)*|systemctl status \S+|sysctl -?[\w.]+|mount|top -\S+(?: \S+)*"
+    r"|ethtool(?: -\w)? \w+|ldd /\S+|fi_info(?: -\S+(?: \w+)?)*|systemctl status \S+|sysctl -?[\w.]+|mount"
+    r"|top -\S+(?: \S+)*"
     r"|ps (?:aux|-ef|-eo \S+)(?: \| .{1,60})?|getent \w+ \S+|taskset -\w+ \d+"
     r")\s*$"
 )
@@ -75,7 +77,7 @@ def is_bare_command(text: str) -> bool:
 def inline_output(text: str) -> tuple[str, str] | None:
     """(command, output) of a note such as `ulimit -n: 1024` or `ls /dev/infiniband -> No such file`."""
     match = _INLINE.match(text) if len(text) < 2000 else None
-    if not match or _OWN_MESSAGE.search(match["output"]) and " " not in match["command"]:
+    if not match or (_OWN_MESSAGE.search(match["output"]) and " " not in match["command"]):
         return None
     return match["command"].strip(), match["output"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-HIDDEN = "***"
+HIDDEN = "<redacted>"
 _SECRET = re.compile(r"TOKEN|KEY|PASSW|SECRET|CREDENTIAL|AUTH|COOKIE|PRIVATE|SIGNATURE|_DSN$|_PAT$", re.IGNORECASE)
 _HARMLESS = re.compile(
     r"^(?:TOKENIZERS_PARALLELISM|SSH_AUTH_SOCK|XAUTHORITY|KEYBOARD\w*|\w*MAX_TOKENS\w*|\w*NUM_TOKENS\w*|\w*_KEYS?_?(?:DIM|SIZE))$"
@@ -21,7 +21,7 @@ def is_secret(name: str) -> bool:
 
 
 def redact(name: str, value: str) -> str:
-    """The value, or `***` when the name says that it is a secret; credentials in URLs are hidden too."""
+    """The value, or `<redacted>` when the name says that it is a secret; credentials in URLs are hidden too."""
     if is_secret(name) and value:
         return HIDDEN
     return _IN_URL.sub(rf"\g<scheme>{HIDDEN}@", value)

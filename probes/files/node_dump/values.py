@@ -25,7 +25,7 @@ _NET_RATE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT])?(?:b(?:it)
 
 
 def size(text: str, default_unit: str = "") -> int | None:
-    """Bytes of `64M`, `31842MiB`, `1.5G`, `1031914 MB`: nvidia-smi, df, free, numactl and docker all count in powers of 1024."""
+    """Bytes of `64M`, `31842MiB`, `1031914 MB`: nvidia-smi, df, free, numactl and docker count in powers of 1024."""
     match = _SIZE.match(text)
     if not match:
         return None
@@ -63,8 +63,8 @@ def bit_rate(text: str) -> float | None:
     match = _NET_RATE.search(text[:200])
     if not match:
         return None
-    power = {"": 0, "K": 3, "M": 6, "G": 9, "T": 12}[(match["unit"] or "").upper()]
-    return float(match["number"]) * 10**power / 8
+    scale = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[(match["unit"] or "").upper()]
+    return float(match["number"]) * scale / 8
 
 
 def cpu_list(text: str) -> tuple[int, ...]:

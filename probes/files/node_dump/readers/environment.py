@@ -15,14 +15,17 @@ MARKS = ("=", "environ(")
 _ASSIGNMENT = re.compile(r"^\s*(?:(?:export|declare -x|setenv|set)\s+)?(?P<name>[A-Z][A-Z0-9_]{1,80})=(?P<value>.*)$")
 # `NCCL_DEBUG=INFO torchrun ...` starts a program; a launch script is not a dump.
 _LAUNCH = re.compile(
-    r"=(?:\"[^\"]*\"|'[^']*'|\S*)\s+(?:[A-Za-z_]\w*=\S*\s+)*(?:\S*/)?(?:python[\d.]*|torchrun|deepspeed|accelerate|srun|mpirun|bash|sh|swift|ray|numactl|nohup"
+    r"=(?:\"[^\"]*\"|'[^']*'|\S*)\s+(?:[A-Za-z_]\w*=\S*\s+)*(?:\S*/)?(?:python[\d.]*|torchrun"
+    r"|deepspeed|accelerate|srun|mpirun|bash|sh|swift|ray|numactl|nohup"
     r"|\w+-cli|exec|docker|singularity|horovodrun|colossalai|xtuner|\$\{?\w+)\s"
 )
 _DICT = re.compile(r"environ\(\{(?P<body>.*)\}\)")
 _ENTRY = re.compile(r"'(?P<name>[A-Za-z_]\w{1,80})': '(?P<value>[^']{0,4000})'")
 _TELLING = re.compile(
-    r"^(?:PATH|HOME|PWD|USER|SHELL|LANG|HOSTNAME|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH|MASTER_ADDR|MASTER_PORT|WORLD_SIZE|RANK|LOCAL_RANK|NODE_RANK"
-    r"|OMP_NUM_THREADS|KMP_\w+|(?:NCCL|TORCH|CUDA|FI|OFI|UCX|GLOO|SLURM|PYTORCH|HF|DS|OMPI|PMI|PMIX|NVIDIA|MKL|HSA|ROCR|RCCL|HPCX|MLX5|GOMP|XLA|VLLM|RAY)_\w+)$"
+    r"^(?:PATH|HOME|PWD|USER|SHELL|LANG|HOSTNAME|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH"
+    r"|MASTER_ADDR|MASTER_PORT|WORLD_SIZE|RANK|LOCAL_RANK|NODE_RANK|OMP_NUM_THREADS|KMP_\w+"
+    r"|(?:NCCL|TORCH|CUDA|FI|OFI|UCX|GLOO|SLURM|PYTORCH|HF|DS|OMPI|PMI|PMIX|NVIDIA|MKL|HSA|ROCR"
+    r"|RCCL|HPCX|MLX5|GOMP|XLA|VLLM|RAY)_\w+)$"
 )
 _RUN_IN_LOG = 5
 """Assignments in a row that make a dump in the midst of other text."""
@@ -69,7 +72,7 @@ def read(section: Block) -> Iterator[Fact]:
 
 
 def variable(section: Block, line: Line, name: str, text: str) -> Iterator[Fact]:
-    """`env.NAME` of the job, and of the node when it is known. A value that is a secret is replaced, here and in the source."""
+    """`env.NAME` of the job, and of the node when it is known. A secret's value is replaced."""
     value = text.strip()
     if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
         value = value[1:-1]

@@ -15,10 +15,12 @@ MARKS = ("Mem:", "MemTotal", "memory.max", "memory.limit_in_bytes", "oom_kill", 
 _HEADING = re.compile(r"^\s+total\s+used\s+free\b(?P<rest>.*)$")
 _ROW = re.compile(r"^\s*(?P<what>Mem|Swap):\s+(?P<numbers>\d[\d.]*[KMGTP]?i?B?(?:\s+\d[\d.]*[KMGTP]?i?B?)*)\s*$")
 _PROC = re.compile(
-    r"^\s*(?P<key>MemTotal|MemFree|MemAvailable|SwapTotal|SwapFree|Shmem|HugePages_Total|Hugepagesize):\s+(?P<number>\d{1,18})(?: kB)?\s*$"
+    r"^\s*(?P<key>MemTotal|MemFree|MemAvailable|SwapTotal|SwapFree|Shmem|HugePages_Total"
+    r"|Hugepagesize):\s+(?P<number>\d{1,18})(?: kB)?\s*$"
 )
 _TOP = re.compile(
-    r"^(?P<unit>[KMG])iB Mem\s*:\s*(?P<total>[\d.]+)\+? total,\s*(?P<a>[\d.]+)\+? (?P<x>free|used),\s*(?P<b>[\d.]+)\+? (?P<y>free|used)"
+    r"^(?P<unit>[KMG])iB Mem\s*:\s*(?P<total>[\d.]+)\+? total,\s*(?P<a>[\d.]+)\+? (?P<x>free"
+    r"|used),\s*(?P<b>[\d.]+)\+? (?P<y>free|used)"
 )
 _CGROUP = re.compile(r"memory\.(?:max|limit_in_bytes)\s*(?::|=|->)?\s*(?P<value>max|\d{1,20})\s*$")
 _KILLS = re.compile(r"^\s*(?:oom_kill|memory\.events.*oom_kill)\s+(?P<count>\d{1,12})\s*$")

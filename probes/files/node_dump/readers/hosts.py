@@ -28,7 +28,12 @@ _ENTRY = re.compile(
 )
 _USUAL = re.compile(r"^(?:localhost\d?(?:\.localdomain\d?)?|localhost4(?:\..*)?|ip6-\S+|localhost6?\S*|loopback)$")
 _FAILED = (
-    re.compile(r"^(?:ping6?|ssh|nc|ncat|telnet|curl)(?:: connect to)?: (?:\(\d+\) )?(?:host )?(?P<name>[A-Za-z][\w.-]*): (?:Temporary failure in name resolution|Name or service not known|No address associated|Unknown host)"),
+    re.compile(
+        r"^(?:ping6?|ssh|nc|ncat|telnet"
+        r"|curl)(?:: connect to)?: (?:\(\d+\) )?(?:host )?(?P<name>[A-Za-z][\w.-]*)"
+        r": (?:Temporary failure in name resolution|Name or service not known|No address associated"
+        r"|Unknown host)"
+    ),
     re.compile(r"^ping: unknown host (?P<name>\S+)"),
     re.compile(r"[Cc]ould not resolve (?:host|hostname)[: ]+(?P<name>[\w.-]+)"),
     re.compile(r"\*\* server can't find (?P<name>[\w.-]+?):? (?:NXDOMAIN|SERVFAIL|REFUSED)"),

@@ -1,4 +1,4 @@
-"""State of InfiniBand and RoCE ports: ibstat, ibstatus, ibv_devinfo, ibdev2netdev, `rdma link`, and listings of the devices."""
+"""State of InfiniBand and RoCE ports: ibstat, ibstatus, ibv_devinfo, ibdev2netdev, `rdma link`, and device listings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,26 @@ from probes.files.node_dump.values import bit_rate, integer, number
 
 KIND = "ibstat"
 MARKS = (
-    "CA '", "Infiniband device", "hca_id:", "==> ", "/sys/class/infiniband", "/dev/infiniband", "No IB devices found", "link mlx5", "link roce",
-    "link bnxt", "link irdma", "phys state", "Physical state:", "active_mtu", "physical_state",
-)  # fmt: skip
+    *(
+        "CA '",
+        "Infiniband device",
+        "hca_id:",
+        "==> ",
+        "/sys/class/infiniband",
+        "/dev/infiniband",
+        "No IB devices found",
+    ),
+    *(
+        "link mlx5",
+        "link roce",
+        "link bnxt",
+        "link irdma",
+        "phys state",
+        "Physical state:",
+        "active_mtu",
+        "physical_state",
+    ),
+)
 
 _STARTS = (
     re.compile(r"^\s*CA '(?P<device>[\w.-]+)'"),
@@ -25,11 +42,13 @@ _PORT = re.compile(r"^\s*(?:Port (?P<a>\d+):|port:\s*(?P<b>\d+))\s*$")
 _PAIR = re.compile(r"^\s*(?P<key>[A-Za-z][\w ]{1,24}?):\s*(?P<value>\S.*)$")
 _NETDEV = re.compile(r"^\s*(?P<device>\w+) port (?P<port>\d+) ==> (?P<netdev>\S+) \((?P<state>Up|Down)\)")
 _RDMA_LINK = re.compile(
-    r"^\s*(?:\d+: )?link (?P<device>\w+)/(?P<port>\d+) (?:subnet_prefix \S+ )?.*?state (?P<state>\w+) physical_state (?P<phys>\w+)"
+    r"^\s*(?:\d+: )?link (?P<device>\w+)/(?P<port>\d+) (?:subnet_prefix \S+ )?.*?state (?P<state>\w+)"
+    r" physical_state (?P<phys>\w+)"
     r"(?: netdev (?P<netdev>\S+))?"
 )
 _NONE = re.compile(
-    r"No IB devices found|Failed to get IB devices list|No rdma devices found|ibwarn: .*can't open UMAD|/sys/class/infiniband'?: No such file",
+    r"No IB devices found|Failed to get IB devices list|No rdma devices found|ibwarn: .*can't open UMAD"
+    r"|/sys/class/infiniband'?: No such file",
     re.IGNORECASE,
 )
 _NO_FILES = re.compile(

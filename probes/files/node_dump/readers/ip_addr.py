@@ -14,7 +14,8 @@ KIND = "ip addr"
 MARKS = (" mtu ", "inet ", "inet addr:", "Link encap:", " UP ", " UNKNOWN ", " DOWN ")
 
 _IP = re.compile(
-    r"^\s*\d+: (?P<name>[\w.@:-]+?)(?:@\S+)?: <(?P<flags>[A-Z_,-]*)>(?:.*?\bmtu (?P<mtu>\d+))?(?:.*?\bstate (?P<state>[A-Z]+))?"
+    r"^\s*\d+: (?P<name>[\w.@:-]+?)(?:@\S+)?: <(?P<flags>[A-Z_,-]*)>(?:.*?\bmtu (?P<mtu>\d+))"
+    r"?(?:.*?\bstate (?P<state>[A-Z]+))?"
 )
 _BRIEF = re.compile(
     r"^(?P<name>[a-z][\w.-]*?)(?:@\S+)?\s+(?P<state>UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT)(?:\s+(?P<rest>[\w<].*|))?\s*$"
@@ -22,7 +23,8 @@ _BRIEF = re.compile(
 _IFCONFIG = re.compile(r"^(?P<name>[a-z][\w.:-]*?): flags=\d+<(?P<flags>[A-Z,_]*)>\s+mtu (?P<mtu>\d+)")
 _OLD = re.compile(r"^(?P<name>[a-z][\w.:-]*)\s+Link encap:(?P<kind>\S+)")
 _INET = re.compile(
-    r"^\s+inet (?:addr:)?(?P<address>\d{1,3}(?:\.\d{1,3}){3})(?:/(?P<bits>\d{1,2}))?(?:.*?(?:netmask |Mask:)(?P<mask>\S+))?"
+    r"^\s+inet (?:addr:)?(?P<address>\d{1,3}(?:\.\d{1,3}){3})(?:/(?P<bits>\d{1,2}))?(?:.*?(?:netmask "
+    r"|Mask:)(?P<mask>\S+))?"
 )
 _OLD_FLAGS = re.compile(
     r"^\s+(?P<flags>(?:UP |BROADCAST |RUNNING |LOOPBACK |MULTICAST |NOARP |POINTOPOINT )+)\s*MTU:(?P<mtu>\d+)"

@@ -31,8 +31,7 @@ def _row(line: Line) -> tuple[str, str] | None:
         if (
             " uid " in match["rest"]
             or "dead" in match["rest"]
-            or match["to"].count(".") == 3
-            and "/" not in match["to"]
+            or (match["to"].count(".") == 3 and "/" not in match["to"])
         ):
             return None
         return match["to"], match["device"]

@@ -26,7 +26,8 @@ _ROW = re.compile(
     r"^\s*(?P<name>[a-z][\w-]*)\s+(?P<size>\d{3,9})\s+(?P<uses>-?\d{1,6})(?:\s+(?P<by>[\w,-]*))?(?:\s+(?:Live|Loading)\s.*)?\s*$"
 )
 _ABSENT = re.compile(
-    r"(?P<name>nvidia[-_]peermem|nv_peer_mem)\b.{0,40}?(?:not found|not loaded|is not currently loaded|No such file|not (?:be )?inserted)"
+    r"(?P<name>nvidia[-_]peermem|nv_peer_mem)\b.{0,40}?(?:not found|not loaded|is not currently loaded"
+    r"|No such file|not (?:be )?inserted)"
 )
 _REFUSED = re.compile(r"modprobe: (?:ERROR|FATAL): (?:could not insert|Module) '?(?P<name>[\w-]+)'?.*")
 _FOLDER = re.compile(r"/sys/module/(?P<name>nvidia_peermem|nv_peer_mem)\b")
@@ -83,7 +84,7 @@ def read(section: Block) -> Iterator[Fact]:
         yield section.fact("node.peermem_loaded", True, peer)
     elif absent:
         yield section.fact("node.peermem_loaded", False, absent)
-    elif not section.lines or not rows and re.search(r"grep.*peer", section.command):
+    elif not section.lines or (not rows and re.search(r"grep.*peer", section.command)):
         yield section.fact("node.peermem_loaded", False, None)
     elif headed and rows >= 20 and "nvidia" in loaded and "grep" not in section.command:
         # A whole list: what is not in it is not loaded.

@@ -21,7 +21,8 @@ MARKS = (
 )
 
 _DEVICE = re.compile(
-    r"^(?P<address>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\s+(?P<kind>[^:]{3,60}?)(?: \[[0-9a-f]{4}\])?: (?P<name>.+)$"
+    r"^(?P<address>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\s+(?P<kind>[^:]{3,60}?)"
+    r"(?: \[[0-9a-f]{4}\])?: (?P<name>.+)$"
 )
 _ACS = re.compile(
     r"ACSCtl:\s*SrcValid(?P<valid>[+-])(?:.*?ReqRedir(?P<request>[+-]))?(?:.*?CmpltRedir(?P<completion>[+-]))?"
@@ -65,7 +66,7 @@ def read(section: Block) -> Iterator[Fact]:
 
 
 def _access_control(section: Block) -> Iterator[Fact]:
-    """SrcValid+ or ReqRedir+ sends peer traffic up to the root complex (NCCL documentation, troubleshooting, PCI access control services)."""
+    """SrcValid+ or ReqRedir+ sends peer traffic up to the root complex (NCCL documentation, troubleshooting: ACS)."""
     controls = [(m, line) for line in section.lines if (m := _ACS.search(line.text))]
     if not controls:
         return
@@ -76,7 +77,7 @@ def _access_control(section: Block) -> Iterator[Fact]:
 
 
 def _links(section: Block, devices: list[_Device]) -> Iterator[Fact]:
-    """Links of GPUs, NICs and disks that run narrower than they can; speed is left out, idle links slow down by design."""
+    """GPUs, NICs and disks with fewer lanes than they can have; speed is left out, idle links slow down by design."""
     narrow: list[str] = []
     first: Line | None = None
     for device in devices:

@@ -12,7 +12,8 @@ KIND = "nccl-tests"
 MARKS = ("busbw", "Avg bus bandwidth", "Out of bounds values", "_perf -", "nThread ")
 
 _ROW = re.compile(
-    r"^\s*(?:\S+\s+)??(?P<size>\d+)\s+(?P<count>\d+)\s+(?P<type>float|half|bfloat16|double|u?int\d+|fp8\w*|f8\w*)\s+(?:(?P<op>sum|prod|min|max|avg|none|mulsum|all)\s+)?(?:-?\d+\s+)?(?P<numbers>[\d.eE+ N/A-]+)$"
+    r"^\s*(?:\S+\s+)??(?P<size>\d+)\s+(?P<count>\d+)\s+(?P<type>float|half|bfloat16|double|u?int\d+|fp8\w*"
+    r"|f8\w*)\s+(?:(?P<op>sum|prod|min|max|avg|none|mulsum|all)\s+)?(?:-?\d+\s+)?(?P<numbers>[\d.eE+ N/A-]+)$"
 )
 _AVERAGE = re.compile(r"#\s*Avg bus bandwidth\s*:\s*(?P<value>[\d.]+)")
 _WRONG = re.compile(r"#\s*Out of bounds values\s*:\s*(?P<count>\d+)\s*(?P<verdict>OK|FAILED)")
@@ -29,7 +30,7 @@ def recognise(block: Block) -> list[Block]:
         _AVERAGE.search(line.text) or _WRONG.search(line.text) or _NOTE.search(line.text) for line in block.lines
     )
     started = any(
-        _NAME.search(line.text) and re.search(r" -[begfn] ", line.text) or re.match(r"^# nThread ", line.text)
+        (_NAME.search(line.text) and re.search(r" -[begfn] ", line.text)) or re.match(r"^# nThread ", line.text)
         for line in block.lines
     )
     return [block] if ours or started or _NAME.search(block.command) else []

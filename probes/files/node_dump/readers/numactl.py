@@ -27,7 +27,8 @@ _AVAILABLE = re.compile(r"^\s*available: (?P<count>\d{1,4}) nodes? \((?P<nodes>[
 _CPUS = re.compile(r"^\s*node (?P<node>\d{1,4}) cpus:(?P<cpus>[\s\d]*)$")
 _SIZE = re.compile(r"^\s*node (?P<node>\d{1,4}) (?P<what>size|free): (?P<megabytes>\d{1,12}) MB")
 _LSCPU = re.compile(
-    r"^\s*(?P<key>CPU\(s\)|NUMA node\(s\)|Model name|Hypervisor vendor|Thread\(s\) per core|Socket\(s\)|On-line CPU\(s\) list|Virtualization type):\s+(?P<value>\S.*)$"
+    r"^\s*(?P<key>CPU\(s\)|NUMA node\(s\)|Model name|Hypervisor vendor|Thread\(s\) per core|Socket\(s\)"
+    r"|On-line CPU\(s\) list|Virtualization type):\s+(?P<value>\S.*)$"
 )
 _LSCPU_NODE = re.compile(r"^\s*NUMA node(?P<node>\d{1,4}) CPU\(s\):(?P<cpus>[\s\d,-]*)$")
 _BIND = re.compile(r"^\s*(?P<key>physcpubind|cpubind|nodebind|membind):\s*(?P<values>[\d ]+)$")

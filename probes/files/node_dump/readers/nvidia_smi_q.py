@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
-from doctor.facts.model import Fact
+from doctor.facts.model import Fact, Scalar
 from probes.files.node_dump.text import Block, Line
 from probes.files.node_dump.values import integer, missing, number, size
 
@@ -27,13 +28,17 @@ MARKS = (
 _GPU = re.compile(r"^GPU (?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)\s*$")
 _PAIR = re.compile(r"^(?P<key>[^:|]{2,60}?)\s*:\s(?P<value>.*)$")
 _HEADINGS = re.compile(
-    r"^(?:ECC Errors|Remapped Rows|Fabric|Clocks (?:Throttle|Event) Reasons(?: Counters)?|(?:GPU |Module )?Power Readings|Temperature|GPU Link Info"
-    r"|PCIe Generation|Link Width|FB Memory Usage|Retired Pages|Max Clocks|Volatile|Aggregate|ECC Mode|MIG Mode|Utilization)$"
+    r"^(?:ECC Errors|Remapped Rows|Fabric|Clocks (?:Throttle|Event) Reasons(?: Counters)?|(?:GPU "
+    r"|Module )?Power Readings|Temperature|GPU Link Info"
+    r"|PCIe Generation|Link Width|FB Memory Usage|Retired Pages|Max Clocks|Volatile|Aggregate|ECC Mode"
+    r"|MIG Mode|Utilization)$"
 )
 # What only this listing prints: one is enough to know a fragment by.
 _SURE = re.compile(
-    r"NVSMI LOG|^GPU [0-9A-Fa-f]{8}:|^(?:ECC Errors|Remapped Rows|Clocks (?:Throttle|Event) Reasons|FB Memory Usage|GPU Link Info)\s*$"
-    r"|^(?:HW|SW) (?:Thermal |Power Brake )?Slowdown\s+:|^(?:DRAM|SRAM) (?:Unc|C)orrectable|^Remapping Failure Occurred\s*:|^CliqueId\s*:"
+    r"NVSMI LOG|^GPU [0-9A-Fa-f]{8}:|^(?:ECC Errors|Remapped Rows|Clocks (?:Throttle|Event) Reasons"
+    r"|FB Memory Usage|GPU Link Info)\s*$"
+    r"|^(?:HW|SW) (?:Thermal |Power Brake )?Slowdown\s+:|^(?:DRAM|SRAM) (?:Unc|C)orrectable"
+    r"|^Remapping Failure Occurred\s*:|^CliqueId\s*:"
 )
 _REASONS = {
     "idle": "idle",
@@ -66,7 +71,7 @@ def recognise(block: Block) -> list[Block]:
 
 def _fabric_fragment(texts: list[str]) -> bool:
     """`nvidia-smi -q | grep -A 2 Fabric`."""
-    return any(a == "Fabric" and re.match(r"State\s+:", b) for a, b in zip(texts, texts[1:], strict=False))
+    return any(a == "Fabric" and re.match(r"State\s+:", b) for a, b in pairwise(texts))
 
 
 def read(section: Block) -> Iterator[Fact]:
@@ -136,96 +141,93 @@ def _gpu_facts(section: Block, rows: list[_Row], gpu: str) -> Iterator[Fact]:
     reasons: list[str] = []
     reasons_line: Line | None = None
     for row in rows:
-        where, key, value = row.heading, row.key, row.value
-        if (
-            "Reasons" in where
-            and "Counters" not in where
-            or key.lower() in _REASONS
-            and value in ("Active", "Not Active")
-        ):
+        reason = _REASONS.get(row.key.lower())
+        if reason and row.value in ("Active", "Not Active") and "Counters" not in row.heading:
             reasons_line = reasons_line or row.line
-            if value == "Active" and key.lower() in _REASONS:
-                reasons.append(_REASONS[key.lower()])
+            if row.value == "Active":
+                reasons.append(reason)
                 reasons_line = row.line
-        elif name := _number_name(where, key):
-            amount = number(value)
-            if amount is not None:
-                yield section.fact(name, amount * _SCALE.get(name, 1.0) if name in _SCALE else amount, row.line, gpu)
-        elif name := _INT.get((where, key)):
-            whole = integer(value)
-            if whole is not None:
-                yield section.fact(name, whole, row.line, gpu)
-        elif where in ("FB Memory Usage",) and (name := _MEMORY.get(key)):
-            amount = size(value)
-            if amount is not None:
-                yield section.fact(name, amount, row.line, gpu)
-        elif name := _FLAG.get((where, key)):
-            if value.split()[0:1] and value.split()[0].rstrip("*") in ("Yes", "No", "Enabled", "Disabled"):
-                yield section.fact(name, value.split()[0].rstrip("*") in ("Yes", "Enabled"), row.line, gpu)
-        elif (name := _TEXT.get((where, key)) or _TEXT.get(("*", key))) and not missing(value):
-            yield section.fact(name, value, row.line, gpu)
+            continue
+        found = _FIELDS.get((row.heading, row.key)) or _FIELDS.get(("*", row.key))
+        value = found[1](row.value) if found else None
+        if found and value is not None:
+            yield section.fact(found[0], value, row.line, gpu)
     if reasons_line:
         yield section.fact("gpu.throttle_reasons", tuple(reasons), reasons_line, gpu)
 
 
-_SCALE = {"gpu.utilization": 0.01, "gpu.sm_clock": 1e6, "gpu.sm_clock_max": 1e6}
-_INT = {
-    ("Remapped Rows", "Correctable Error"): "gpu.remap_correctable",
-    ("Remapped Rows", "Uncorrectable Error"): "gpu.remap_uncorrectable",
-    ("PCI", "Replays Since Reset"): "gpu.pcie_replays",
-    ("GPU Link Info", "Replays Since Reset"): "gpu.pcie_replays",
-    ("Double Bit ECC", "Retired Page Count"): "gpu.retired_pages",
-    ("PCIe Generation", "Current"): "gpu.pcie_gen",
-    ("PCIe Generation", "Max"): "gpu.pcie_gen_max",
-    ("Link Width", "Current"): "gpu.pcie_width",
-    ("Link Width", "Max"): "gpu.pcie_width_max",
-}
-_MEMORY = {"Total": "gpu.memory_total", "Used": "gpu.memory_used", "Free": "gpu.memory_free"}
-_FLAG = {
-    ("Remapped Rows", "Pending"): "gpu.remap_pending",
-    ("Remapped Rows", "Remapping Failure Occurred"): "gpu.remap_failed",
-    ("MIG Mode", "Current"): "gpu.mig",
-    ("ECC Mode", "Current"): "gpu.ecc_enabled",
-    ("Retired Pages", "Pending Page Blacklist"): "gpu.retired_pending",
-    ("", "Persistence Mode"): "gpu.persistence",
-}
-_TEXT = {
-    ("*", "Product Name"): "gpu.name",
-    ("*", "Performance State"): "gpu.performance_state",
-    ("*", "Compute Mode"): "gpu.compute_mode",
-    ("*", "GSP Firmware Version"): "gpu.gsp_firmware",
-    ("*", "GPU Recovery Action"): "gpu.recovery_action",
-    ("Fabric", "State"): "gpu.fabric_state",
-    ("Fabric", "Status"): "gpu.fabric_status",
-    ("Fabric", "CliqueId"): "gpu.fabric_clique",
-    ("Health", "Bandwidth"): "gpu.fabric_bandwidth",
-}
+def _flag(text: str) -> bool | None:
+    word = text.split(maxsplit=1)[0].rstrip("*") if text else ""
+    return {"Yes": True, "Enabled": True, "No": False, "Disabled": False}.get(word)
 
 
-def _number_name(heading: str, key: str) -> str:
-    if heading == "Utilization" and key == "Gpu" or heading == "Utilization" and key == "GPU":
-        return "gpu.utilization"
-    if key == "GPU Current Temp":
-        return "gpu.temperature"
-    if key == "GPU Slowdown Temp":
-        return "gpu.temperature_slowdown"
-    if "Power Readings" in heading and not heading.startswith("Module"):
-        return {
-            "Power Draw": "gpu.power",
-            "Average Power Draw": "gpu.power",
-            "Instantaneous Power Draw": "gpu.power",
-            "Power Limit": "gpu.power_limit",
-            "Current Power Limit": "gpu.power_limit",
-            "Enforced Power Limit": "gpu.power_limit",
-            "Default Power Limit": "gpu.power_limit_default",
-        }.get(key, "")
-    if key == "SM":
-        return {"Clocks": "gpu.sm_clock", "Max Clocks": "gpu.sm_clock_max"}.get(heading, "")
-    return ""
+def _share(text: str) -> float | None:
+    percent = number(text)
+    return None if percent is None else percent / 100
+
+
+def _clock(text: str) -> float | None:
+    megahertz = number(text)
+    return None if megahertz is None else megahertz * 1e6
+
+
+def _text(text: str) -> str | None:
+    return None if missing(text) else text
+
+
+_POWER: Mapping[str, str] = {
+    "Power Draw": "gpu.power",
+    "Average Power Draw": "gpu.power",
+    "Instantaneous Power Draw": "gpu.power",
+    "Power Limit": "gpu.power_limit",
+    "Current Power Limit": "gpu.power_limit",
+    "Enforced Power Limit": "gpu.power_limit",
+    "Default Power Limit": "gpu.power_limit_default",
+}
+_FIELDS: Mapping[tuple[str, str], tuple[str, Callable[[str], Scalar | None]]] = {
+    **{
+        (title, key): (name, number)
+        for title in ("Power Readings", "GPU Power Readings")
+        for key, name in _POWER.items()
+    },
+    ("*", "Product Name"): ("gpu.name", _text),
+    ("*", "Performance State"): ("gpu.performance_state", _text),
+    ("*", "Compute Mode"): ("gpu.compute_mode", _text),
+    ("*", "GSP Firmware Version"): ("gpu.gsp_firmware", _text),
+    ("*", "GPU Recovery Action"): ("gpu.recovery_action", _text),
+    ("*", "GPU Current Temp"): ("gpu.temperature", number),
+    ("*", "GPU Slowdown Temp"): ("gpu.temperature_slowdown", number),
+    ("*", "Remapping Failure Occurred"): ("gpu.remap_failed", _flag),
+    ("*", "Persistence Mode"): ("gpu.persistence", _flag),
+    ("*", "Pending Page Blacklist"): ("gpu.retired_pending", _flag),
+    ("Remapped Rows", "Correctable Error"): ("gpu.remap_correctable", integer),
+    ("Remapped Rows", "Uncorrectable Error"): ("gpu.remap_uncorrectable", integer),
+    ("Remapped Rows", "Pending"): ("gpu.remap_pending", _flag),
+    ("MIG Mode", "Current"): ("gpu.mig", _flag),
+    ("ECC Mode", "Current"): ("gpu.ecc_enabled", _flag),
+    ("Double Bit ECC", "Retired Page Count"): ("gpu.retired_pages", integer),
+    ("PCI", "Replays Since Reset"): ("gpu.pcie_replays", integer),
+    ("GPU Link Info", "Replays Since Reset"): ("gpu.pcie_replays", integer),
+    ("PCIe Generation", "Current"): ("gpu.pcie_gen", integer),
+    ("PCIe Generation", "Max"): ("gpu.pcie_gen_max", integer),
+    ("Link Width", "Current"): ("gpu.pcie_width", integer),
+    ("Link Width", "Max"): ("gpu.pcie_width_max", integer),
+    ("FB Memory Usage", "Total"): ("gpu.memory_total", size),
+    ("FB Memory Usage", "Used"): ("gpu.memory_used", size),
+    ("FB Memory Usage", "Free"): ("gpu.memory_free", size),
+    ("Utilization", "Gpu"): ("gpu.utilization", _share),
+    ("Utilization", "GPU"): ("gpu.utilization", _share),
+    ("Clocks", "SM"): ("gpu.sm_clock", _clock),
+    ("Max Clocks", "SM"): ("gpu.sm_clock_max", _clock),
+    ("Fabric", "State"): ("gpu.fabric_state", _text),
+    ("Fabric", "Status"): ("gpu.fabric_status", _text),
+    ("Fabric", "CliqueId"): ("gpu.fabric_clique", _text),
+    ("Health", "Bandwidth"): ("gpu.fabric_bandwidth", _text),
+}
 
 
 def _errors(section: Block, rows: list[_Row], gpu: str) -> Iterator[Fact]:
-    """ECC counters: uncorrectable are the sum of DRAM and SRAM (parity and SEC-DED), or the double-bit total of old drivers."""
+    """ECC counters: sums over DRAM and SRAM (parity and SEC-DED), or the single- and double-bit totals of old drivers."""
     sums: dict[str, tuple[int, Line]] = {}
     for row in rows:
         place = row.heading if row.heading in ("Volatile", "Aggregate") else row.above

@@ -57,7 +57,7 @@ class _Table:
 
 
 def recognise(block: Block) -> list[Block]:
-    """One section a printing; of several printings in a row only the one with the most memory in use, which is the job's."""
+    """Of several printings in a row only the one with the most memory in use: that one shows the job."""
     tables = [_Table()]
     seen = False
     for line in block.lines:

@@ -15,10 +15,13 @@ MARKS = ("Link 0:", "Link 1:", "Replay Errors", "CRC Errors", "<inactive>", "Una
 _GPU = re.compile(r"^\s*GPU (?P<index>\d{1,3}): (?P<name>.+?)(?: \(UUID: .*\))?\s*$")
 _SPEED = re.compile(r"^\s*Link (?P<link>\d{1,2}): (?P<state><inactive>|[\d.]+ GB/s|Inactive|Disabled|Off|Down)")
 _ERROR = re.compile(
-    r"^\s*Link (?P<link>\d{1,2}): (?P<kind>Replay|Recovery|CRC(?: FLIT| Data)?|ECC(?: Lane \d)?) Errors?: (?P<count>\d{1,18})"
+    r"^\s*Link (?P<link>\d{1,2}): (?P<kind>Replay|Recovery|CRC(?: FLIT| Data)?"
+    r"|ECC(?: Lane \d)?) Errors?: (?P<count>\d{1,18})"
 )
 _NEW_ERROR = re.compile(
-    r"^\s*(?:Link (?P<link>\d{1,2}): )?(?P<kind>(?:Malformed packet|Buffer overrun|Rx|Rx remote|Rx general|Local link integrity|Tx discards|Link recovery (?:successful|failed)|Effective|Symbol)[\w ]*?) ?(?:Errors|events|BER|Discards)?: (?P<count>\d{1,18})\s*$"
+    r"^\s*(?:Link (?P<link>\d{1,2}): )?(?P<kind>(?:Malformed packet|Buffer overrun|Rx|Rx remote|Rx general"
+    r"|Local link integrity|Tx discards|Link recovery (?:successful|failed)|Effective"
+    r"|Symbol)[\w ]*?) ?(?:Errors|events|BER|Discards)?: (?P<count>\d{1,18})\s*$"
 )
 _UNABLE = re.compile(r"Unable to retrieve NVLink information as all links are inActive", re.IGNORECASE)
 _NAMES = {

@@ -21,7 +21,8 @@ _IPERF = re.compile(
     r"^\[\s*(?:\d+|SUM)\]\s+[\d.]+-\s*[\d.]+\s+sec\s+[\d.]+ \wBytes\s+(?P<rate>[\d.]+ [KMG]?bits/sec)(?P<rest>.*)$"
 )
 _FAILED = re.compile(
-    r"Couldn't (?:connect to|listen|create|modify)|Failed to modify QP|Unable to (?:open|find) (?:the )?(?:device|IB)|Failed status \d+|Completion with error|IB device .* not found"
+    r"Couldn't (?:connect to|listen|create|modify)|Failed to modify QP|Unable to (?:open"
+    r"|find) (?:the )?(?:device|IB)|Failed status \d+|Completion with error|IB device .* not found"
 )
 
 

@@ -1,9 +1,10 @@
-"""Package versions: pip list and freeze, conda list, uv, `pip show`, and the list that torch's collect_env ends with."""
+"""Package versions: pip list and freeze, conda list, uv, `pip show`, and the list at the end of torch's collect_env."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from doctor.facts.model import Fact
 from probes.files.node_dump.text import Block, Line
@@ -28,13 +29,47 @@ _FREEZE = re.compile(rf"^\s*(?:\[pip3?\]\s+)?(?P<name>[A-Za-z][\w.-]*)==={{0,1}}
 _TABLE = re.compile(
     rf"^\s*(?:\[(?:pip3?|conda)\]\s+)?(?P<name>[A-Za-z][\w.-]*)\s+{_VERSION}(?:\s+(?P<build>\S+))?(?:\s+(?P<channel>\S+))?\s*$"
 )
-_EDITABLE = re.compile(rf"^(?P<name>[A-Za-z][\w.-]*) @ \S+?-(?P<version>\d+(?:\.\d+)+[\w.+]*)-\S+\.whl")
+_EDITABLE = re.compile(r"^(?P<name>[A-Za-z][\w.-]*) @ \S+?-(?P<version>\d+(?:\.\d+)+[\w.+]*)-\S+\.whl")
 _HEADING = re.compile(r"^(?:Package\s+Version|# packages in environment at|# Name\s+Version\s+Build|-{3,}\s+-{3,})")
 _SHOW = re.compile(r"^(?P<key>Name|Version): (?P<value>\S+)\s*$")
 _FAMOUS = frozenset(
-    "torch torchvision torchaudio transformers deepspeed accelerate numpy triton peft trl datasets tokenizers vllm sglang nccl flash_attn ray xformers "
-    "bitsandbytes apex transformer_engine megatron_core lightning pytorch_lightning nemo_toolkit torchtitan safetensors pytorch cupy liger_kernel "
-    "ms_swift llamafactory verl axolotl mpi4py cudatoolkit".split()
+    (
+        *(
+            "torch",
+            "torchvision",
+            "torchaudio",
+            "pytorch",
+            "triton",
+            "numpy",
+            "cupy",
+            "nccl",
+            "cudatoolkit",
+            "mpi4py",
+            "ray",
+        ),
+        *(
+            "transformers",
+            "datasets",
+            "tokenizers",
+            "safetensors",
+            "accelerate",
+            "peft",
+            "trl",
+            "bitsandbytes",
+            "xformers",
+        ),
+        *(
+            "deepspeed",
+            "megatron_core",
+            "transformer_engine",
+            "apex",
+            "flash_attn",
+            "liger_kernel",
+            "torchtitan",
+            "vllm",
+        ),
+        *("sglang", "lightning", "pytorch_lightning", "nemo_toolkit", "ms_swift", "llamafactory", "verl", "axolotl"),
+    )
 )
 _MAX = 3000
 
@@ -63,16 +98,15 @@ def recognise(block: Block) -> list[Block]:
 
 
 def _shown(lines: list[Line]) -> bool:
-    return any(
-        a.text.startswith("Name: ") and b.text.startswith("Version: ") for a, b in zip(lines, lines[1:], strict=False)
-    )
+    return any(a.text.startswith("Name: ") and b.text.startswith("Version: ") for a, b in pairwise(lines))
 
 
 def _is_famous(line: Line) -> bool:
     match = _FREEZE.match(line.text) or _TABLE.match(line.text)
-    return bool(match) and (
-        canonical(match["name"]) in _FAMOUS or "nccl" in match["name"] or match["name"].startswith("nvidia-")
-    )
+    if match is None:
+        return False
+    name = canonical(match["name"])
+    return name in _FAMOUS or "nccl" in name or name.startswith("nvidia_")
 
 
 def read(section: Block) -> Iterator[Fact]:

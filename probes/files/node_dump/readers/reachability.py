@@ -37,9 +37,18 @@ _OPEN = (
 )
 _CLOSED = (
     re.compile(r"^nc: connect to (?P<host>[\w.-]+) (?:\([\w.:-]+\) )?port (?P<port>\d+) \(\w+\) failed: (?P<why>.+)$"),
-    re.compile(r"^(?:\(UNKNOWN\) )?\[?(?P<host>[\w.-]+)\]? (?P<port>\d+) \([^)]*\) : (?P<why>Connection \w+.*|No route to host.*)$"),
-    re.compile(r"^telnet: (?:Unable to connect to remote host|connect to address (?P<host>[\d.]+))(?P<port>): (?P<why>.+)$"),
-    re.compile(r"^Ncat: (?P<why>Connection refused|Connection timed out|TIMEOUT|No route to host)\.?(?P<host>)(?P<port>)$"),
+    re.compile(
+        r"^(?:\(UNKNOWN\) )?\[?(?P<host>[\w.-]+)\]? (?P<port>\d+) \([^)]*\) : (?P<why>Connection \w+.*"
+        r"|No route to host.*)$"
+    ),
+    re.compile(
+        r"^telnet: (?:Unable to connect to remote host"
+        r"|connect to address (?P<host>[\d.]+))(?P<port>): (?P<why>.+)$"
+    ),
+    re.compile(
+        r"^Ncat: (?P<why>Connection refused|Connection timed out|TIMEOUT"
+        r"|No route to host)\.?(?P<host>)(?P<port>)$"
+    ),
 )  # fmt: skip
 
 

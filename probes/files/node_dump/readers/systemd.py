@@ -28,11 +28,13 @@ _ACTIVE = re.compile(
     r"^\s*Active: (?P<state>active|inactive|failed|activating|deactivating)(?: \((?P<detail>[\w-]+)\))?"
 )
 _ABSENT = re.compile(
-    r"Unit (?P<unit>[\w@-]+)(?:\.service)? (?:could not be found|not found)|Failed to \w+ (?P<other>[\w@-]+)\.service: Unit .* not found"
+    r"Unit (?P<unit>[\w@-]+)(?:\.service)? (?:could not be found|not found)"
+    r"|Failed to \w+ (?P<other>[\w@-]+)\.service: Unit .* not found"
 )
 _ASKED = re.compile(r"systemctl (?:--\S+ )*(?:is-active|is-enabled|status) (?P<unit>[\w@-]+)")
 _INLINE = re.compile(
-    r"^(?P<unit>nvidia-fabricmanager|nvidia-imex|firewalld|ufw)(?:\.service)?\s*(?::|=|->)\s*(?P<state>active|inactive|failed|not[- ]installed|not found|disabled|running|stopped)\b"
+    r"^(?P<unit>nvidia-fabricmanager|nvidia-imex|firewalld|ufw)(?:\.service)?\s*(?::|=|->)\s*(?P<state>active"
+    r"|inactive|failed|not[- ]installed|not found|disabled|running|stopped)\b"
 )
 _UFW = re.compile(r"^Status: (?P<state>active|inactive)\s*$")
 _VERSION = (
@@ -41,7 +43,8 @@ _VERSION = (
     re.compile(r"^fabric manager\s.*?(?P<version>\d{3}\.\d+\.\d+)", re.IGNORECASE),
 )
 _MISMATCH = re.compile(
-    r"fabric manager NVIDIA GPU driver interface version (?P<fm>\S+) don't match with driver version (?P<driver>[\d.]+\d)"
+    r"fabric manager NVIDIA GPU driver interface version (?P<fm>\S+)"
+    r" don't match with driver version (?P<driver>[\d.]+\d)"
 )
 _NAMES = {
     "nvidia-fabricmanager": "node.fabric_manager",

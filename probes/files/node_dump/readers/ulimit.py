@@ -33,7 +33,7 @@ _NAMES = {
     "v": ("node.address_space", 1024),
 }
 _ALL = re.compile(rf"^\s*(?P<title>[a-z][a-z ,]{{3,40}}?)\s*\((?:[\w ]+, )?-(?P<letter>[a-zA-Z])\)\s+{_LIMIT}\s*$")
-_ONE = re.compile(rf"^ulimit -[HS]*(?P<letter>[lncusv])\b")
+_ONE = re.compile(r"^ulimit -[HS]*(?P<letter>[lncusv])\b")
 _INLINE = re.compile(rf"\bulimit -[HS]*(?P<letter>[lncusv])`?\s*(?::|=|->|=>|is|returns|prints|shows)?\s*{_LIMIT}\b")
 _PROC = re.compile(
     rf"^Max (?P<title>locked memory|open files|core file size|processes|stack size|address space)\s+{_LIMIT}\s+\S+"
