@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -83,6 +83,7 @@ def gather(files: Sequence[File], specs: Mapping[str, EventSpec]) -> Gathered:
         elif file.kind == "log":
             _log_head(file, runs[file.file.name], found)
     _logs(logs, specs, found)
+    _remarks([file for file in readable if file.kind == "config"], runs, specs, found)
     found.inputs += [file.entry() for file in taken if file not in logs]
     found.inputs.sort(key=lambda given: given.path)
     return found
@@ -109,6 +110,16 @@ def _config(file: Taken, run: str, found: Gathered) -> None:
     if reading is not None:
         found.facts += reading.facts
         file.says(reading.warnings)
+
+
+def _remarks(files: Sequence[Taken], runs: Mapping[str, str], specs: Mapping[str, EventSpec], found: Gathered) -> None:
+    """Catalogued messages in notes and excerpts of code, which hold speeds and calls beside the settings."""
+    for file in files:
+        log = LogFile(Path(file.file.path), file.file.name)
+        reading = file.attempt("log", lambda log=log: _read_logs([log], specs))  # type: ignore[misc]
+        if reading is not None:
+            own = (event for event in reading.events if event.name in specs)
+            found.events += [replace(event, run=runs[file.file.name]) for event in own]
 
 
 def _table(file: Taken, found: Gathered) -> bool:

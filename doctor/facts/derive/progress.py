@@ -14,7 +14,7 @@ from doctor.facts.store import FactStore
 
 NEEDS = (
     *("event:progress.step", "event:progress.bar", "event:progress.rate", "event:progress.step_time"),
-    *("event:progress.save_started", "gpu.memory_total"),
+    *("event:progress.save_started", "event:monitor.gpu_busy", "gpu.memory_total"),
 )
 GIVES = (
     *("run.steps", "run.step_time", "run.step_time_first", "run.step_time_last", "run.step_time_trend"),
@@ -22,7 +22,7 @@ GIVES = (
     "run.spike_after_save",
     *("run.data_share", "run.tflops", "run.mfu", "run.tokens_per_s_gpu", "run.samples_per_s"),
     *("run.memory_max", "run.memory_share", "run.memory_growth", "run.alloc_retries", "run.skipped_share"),
-    *("run.loss_first", "run.loss_last", "run.loss_min", "run.grad_norm_last", "run.loss_scale_last"),
+    *("job.gpu_busy", "run.loss_first", "run.loss_last", "run.loss_min", "run.grad_norm_last", "run.loss_scale_last"),
 )
 
 SPIKE = 1.5
@@ -54,6 +54,9 @@ def derive(store: FactStore) -> Iterator[Fact]:
         for event in store.events(name):
             if name != "progress.bar" or is_training_bar(event):
                 by_run[event.run].append(event)
+    busy = [(value, e) for e in store.events("monitor.gpu_busy") if (value := number(e, "percent")) is not None]
+    if busy:
+        yield _fact("job.gpu_busy", median(value for value, _ in busy) / 100, "job", [busy[0][1]])
     for run, events in by_run.items():
         entity = "job" if len(by_run) == 1 else f"run:{run}"
         log = _longest_log(events)

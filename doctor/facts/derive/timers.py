@@ -16,7 +16,7 @@ NEEDS = (
 )
 GIVES = (
     *("run.forward_time", "run.backward_time", "run.optimizer_time", "run.optimizer_share", "run.allreduce_share"),
-    *("run.forward_spread", "run.save_time", "run.slowest_rank", "run.slowest_rank_share", "run.rank_spread"),
+    *("run.reduced_while_accumulating", "run.forward_spread", "run.save_time", "run.slowest_rank", "run.slowest_rank_share", "run.rank_spread"),
 )
 
 BOUNDARY = 5.0
@@ -57,6 +57,10 @@ def _shares(entity: str, events: Sequence[Event]) -> Iterator[Fact]:
     if reduced and total_backward > 0:
         yield _fact("run.allreduce_share", min(sum(reduced) / total_backward, 1.0), entity, usual[:1])
     updates = [event for event in usual if (number(event, "step_ms") or 0.0) > BOUNDARY]
+    between = [event for event in usual if event not in updates and number(event, "allreduce_ms") is not None]
+    if between and updates:
+        reducing = [event for event in between if (number(event, "allreduce_ms") or 0.0) > BOUNDARY]
+        yield _fact("run.reduced_while_accumulating", len(reducing) / len(between), entity, between[:2])
     if not updates:
         return
     steps = [value for event in updates if (value := number(event, "step_ms")) is not None]

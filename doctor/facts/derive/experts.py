@@ -1,0 +1,82 @@
+"""How evenly the tokens of a mixture-of-experts model are spread, whichever way the program prints it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from statistics import fmean, median
+
+from doctor.facts.derive.progress import number
+from doctor.facts.model import Event, Fact, Quality, Source, Value
+from doctor.facts.store import FactStore
+
+NEEDS = (
+    *("event:moe.tokens", "event:moe.rank_tokens", "event:moe.overload", "event:moe.violation"),
+    "event:moe.balance_loss",
+)
+GIVES = ("moe.overload", "moe.overload_usual", "moe.balance_loss")
+
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?!\d)")
+FEWEST = 2
+
+
+def derive(store: FactStore) -> Iterator[Fact]:
+    """Greatest load over the mean: the worst and the usual one; 1.0 is even."""
+    ratios: list[tuple[float, Event]] = []
+    for event in store.events("moe.overload"):
+        if (factor := number(event, "factor")) is not None and factor >= 1:
+            ratios.append((factor, event))
+    for event in store.events("moe.violation"):
+        if (above := number(event, "violation")) is not None:
+            ratios.append((1 + above, event))
+    for event in store.events("moe.tokens"):
+        if (ratio := uneven(_loads(str(event.fields.get("tokens", ""))))) is not None:
+            ratios.append((ratio, event))
+    ratios += _by_rank(store.events("moe.rank_tokens"))
+    if ratios:
+        worst = max(ratios, key=lambda pair: pair[0])
+        yield _fact("moe.overload", worst[0], [worst[1]])
+        usual = median(ratio for ratio, _ in ratios)
+        near = min(ratios, key=lambda pair: abs(pair[0] - usual))
+        yield _fact("moe.overload_usual", usual, [near[1]])
+    losses = [(value, event) for event in store.events("moe.balance_loss") if (value := number(event, "value"))]
+    if losses:
+        late = losses[-max(len(losses) // 3, 1) :]
+        yield _fact("moe.balance_loss", median(value for value, _ in late), [late[-1][1]])
+
+
+def uneven(loads: Sequence[float]) -> float | None:
+    """Greatest over mean of the loads; None when there are too few or no tokens at all."""
+    if len(loads) < FEWEST or sum(loads) <= 0:
+        return None
+    return max(loads) / fmean(loads)
+
+
+def _loads(text: str) -> list[float]:
+    """Numbers of a list; a comma with a blank after it separates, one inside a number groups thousands."""
+    parts = re.split(r",\s+|\s+|,(?=\d{4,})", text.strip(" []"))
+    if len(parts) == 1 and text.count(",") >= FEWEST:
+        parts = text.strip(" []").split(",")
+    return [float(match[0].replace(",", "")) for part in parts if (match := _NUMBER.match(part.strip()))]
+
+
+def _by_rank(events: Sequence[Event]) -> list[tuple[float, Event]]:
+    """Lines of single ranks, put together by file or by step: each group gives one ratio."""
+    groups: dict[tuple[int | None, str], dict[int, tuple[float, Event]]] = defaultdict(dict)
+    for index, event in enumerate(events):
+        text = str(event.fields.get("tokens", "")).replace(",", "")
+        who = event.fields.get("of_rank", event.rank)
+        if text.isdigit():
+            rank = who if isinstance(who, int) else index
+            groups[event.step, event.run][rank] = (float(text), event)
+    found = []
+    for group in groups.values():
+        ratio = uneven([tokens for tokens, _ in group.values()])
+        if ratio is not None:
+            found.append((ratio, max(group.values(), key=lambda pair: pair[0])[1]))
+    return found
+
+
+def _fact(name: str, value: Value, events: Sequence[Event]) -> Fact:
+    return Fact(name, value, "job", Source("derived"), None, Quality.DERIVED, tuple(event.source for event in events))
