@@ -36,7 +36,7 @@ def number(text: str) -> float:
     value = arithmetic(text)
     if value is None:
         raise ValueError("not a number")
-    return value
+    return float(value)
 
 
 def whole(text: str) -> int | None:
