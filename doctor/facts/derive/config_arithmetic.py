@@ -20,7 +20,8 @@ LARGEST = 10**9
 class Formula:
     """`gives` = compute(*needs, *optional): all of `needs` must be known; an unknown one of `optional` is passed as 1.
 
-    `unless` names facts under whose presence the formula does not hold.
+    `unless` names facts under whose presence the formula does not hold. `stated` formulas take no inputs that are
+    themselves only likely, such as a script's default of one node.
     """
 
     gives: str
@@ -28,6 +29,7 @@ class Formula:
     compute: Callable[..., Value | None]
     optional: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
+    stated: bool = False
 
 
 def product(*factors: int) -> int:
@@ -90,8 +92,9 @@ FORMULAS = (
     Formula("config.precision", ("config.param_dtype",), as_precision),
     Formula("config.nnodes", ("config.world_size", "config.nproc_per_node"), quotient, unless=("config.nnodes_max",)),
     Formula("config.nproc_per_node", ("config.world_size", "config.nnodes"), quotient),
-    Formula("config.world_size", ("config.nnodes", "config.nproc_per_node"), product),
+    Formula("config.world_size", ("config.nnodes", "config.nproc_per_node"), product, stated=True),
     Formula("config.world_size", ("config.world_size_echoed",), same),
+    Formula("config.world_size", ("config.nnodes", "config.nproc_per_node"), product),
     Formula("config.gpus_per_node", ("config.gpus", "config.nnodes"), quotient),
     Formula("config.dp", ("config.dp_shard", "config.dp_replicate"), product),
     Formula("config.dp", ("config.world_size", "config.framework"), data_parallel, optional=DEGREES),
@@ -153,6 +156,8 @@ def _apply(store: FactStore, formula: Formula, entity: str, known: dict[str, Fac
     optional = [get(name) for name in formula.optional]
     inputs = [fact for fact in (*needs, *optional) if fact is not None]
     if None in needs or not all(_plausible(fact) for fact in inputs):
+        return None
+    if formula.stated and any(fact.quality is Quality.DERIVED for fact in inputs):
         return None
     if any(fact is None and _of_a_run(store, name) for name, fact in zip(formula.optional, optional, strict=True)):
         return None

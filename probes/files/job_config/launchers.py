@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from doctor.facts.model import Quality
 from probes.files.job_config.knobs import find
 from probes.files.job_config.shell_words import Word
 from probes.files.job_config.values import NO, YES
@@ -53,6 +54,12 @@ class Setting:
     name: str
     value: str
     line: int
+    assumed: bool = False
+
+    @property
+    def quality(self) -> Quality:
+        """A default that the caller's environment may replace is no more than likely."""
+        return Quality.DERIVED if self.assumed else Quality.STATED
 
     @property
     def key(self) -> str:
@@ -108,13 +115,13 @@ def settings(words: Sequence[Word]) -> Iterator[Setting]:
                 continue
             if not following.text.startswith("-"):
                 at += 1
-            yield Setting(program, SHORT.get(name, name), following.text, following.line)
+            yield Setting(program, SHORT.get(name, name), following.text, following.line, following.assumed)
         elif "/" in word.text and program in ("mpirun", "srun"):
             # Some other program: what follows are its own arguments.
             program = ""
         elif OVERRIDE.fullmatch(word.text) and program not in ("docker", "torchrun"):
             name, _, value = word.text.partition("=")
-            yield Setting(program, name, value.strip("\"'"), word.line)
+            yield Setting(program, name, value.strip("\"'"), word.line, word.assumed)
 
 
 SHORT = {"N": "n_nodes", "np": "np", "n": "n", "c": "c", "x": "x", "e": "e"}
@@ -137,7 +144,7 @@ def include_list(value: str) -> list[int]:
 def _long_flag(program: str, word: Word, following: Word | None) -> tuple[Setting, int]:
     name, equals, value = word.text[2:].partition("=")
     if equals:
-        return Setting(program, name, value.strip("\"'"), word.line), 0
+        return Setting(program, name, value.strip("\"'"), word.line, word.assumed), 0
     if following is None or re.match(r"--?[A-Za-z]", following.text) or following.text == "--":
         return Setting(program, name, "true", word.line), 0
     knob = find(f"{program}.{name}")
@@ -147,7 +154,7 @@ def _long_flag(program: str, word: Word, following: Word | None) -> tuple[Settin
         return Setting(program, name, "true", word.line), 0
     if program_of(following.text) or following.text.endswith(".py"):
         return Setting(program, name, "true", word.line), 0
-    return Setting(program, name, following.text, following.line), 1
+    return Setting(program, name, following.text, following.line, following.assumed), 1
 
 
 def _fits(convert: object, text: str) -> bool:

@@ -23,7 +23,7 @@ WORLD = re.compile(r"\bworld(?:[\s_-]?size)?\s*[:=]?\s*(?:of\s+)?(?P<world>\d{1,
 CARDS = re.compile(rf"(?<![\w.])(?P<each>\d{{1,3}})\s*[x×*]\s*(?P<gpu>{GPU})")
 MODEL = re.compile(r"\b([A-Z][A-Za-z0-9.]*(?:[-_][A-Za-z0-9.]+)*[-_]\d{1,4}(?:\.\d+)?[Bb](?:-[A-Za-z0-9.]+)*)\b")
 # `enable_cpu_affinity: True` in running text; the underscore tells a setting from a word.
-INLINE = re.compile(r"\b([a-z]+(?:_[a-z0-9]+)+)\s*[:=]\s*([\w.+-]+)")
+INLINE = re.compile(r"(?<![\w.])([a-z]+(?:_[a-z0-9]+)+)\s*:\s*([\w.+-]+)")
 
 
 def read(sheet: Sheet, lines: Iterable[tuple[int, str]]) -> None:

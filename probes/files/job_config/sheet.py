@@ -66,7 +66,7 @@ class Sheet:
                 (name, type(value), value), Fact(name, value, self.entity, self.source(line), quality=quality)
             )
 
-    def setting(self, key: str, text: str, line: int) -> bool:
+    def setting(self, key: str, text: str, line: int, quality: Quality = Quality.STATED) -> bool:
         """Read the framework's setting `key`; True where the knob table knows it."""
         knob = find(key)
         if knob is None:
@@ -81,17 +81,17 @@ class Sheet:
             return True
         if isinstance(value, Mapping):
             for name, part in value.items():
-                self.state(name, part, line)
+                self.state(name, part, line, quality)
         elif value is not None:
-            self.state(knob.fact, value, line)
+            self.state(knob.fact, value, line, quality)
         return True
 
-    def variable(self, name: str, value: str, line: int) -> None:
+    def variable(self, name: str, value: str, line: int, quality: Quality = Quality.STATED) -> None:
         """Keep the environment variable `name`, and the setting it stands for where a launcher reads it."""
         if name in PER_PROCESS or value.lower() == "unset" or re.fullmatch(r"\$\{?\w+\}?", value):
             return
-        self.state(f"env.{name}", REDACTED if is_secret(name) else value[:LONGEST_TEXT], line)
-        self.setting(f"env.{name}", value, line)
+        self.state(f"env.{name}", REDACTED if is_secret(name) else value[:LONGEST_TEXT], line, quality)
+        self.setting(f"env.{name}", value, line, quality)
 
     def warn(self, line: int, text: str) -> None:
         if len(self._warnings) < MOST_WARNINGS:

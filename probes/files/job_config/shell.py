@@ -68,7 +68,7 @@ class _Reader:
             self.directive(command, script)
         elif command.exported:
             for name, word in command.variables:
-                self.sheet.variable(name, word.text, word.line)
+                self.sheet.variable(name, word.text, word.line, _quality(word))
         elif command.words:
             self.run(command, script, depth)
         else:
@@ -78,7 +78,7 @@ class _Reader:
         """A line of a batch script that tells the scheduler what to allocate."""
         self.slurm = True
         for setting in settings((Word("sbatch", 0), *command.words)):
-            self.sheet.setting(setting.key, setting.value, setting.line)
+            self.sheet.setting(setting.key, setting.value, setting.line, setting.quality)
         for fact in self.sheet.reading().facts:
             for name in SLURM.get(fact.name, ()):
                 script.variables.setdefault(name, (Word(str(fact.value), fact.source.line),))
@@ -146,7 +146,7 @@ class _Reader:
         normal = setting.name.replace("-", "_")
         if framework := TELLING.get(normal):
             sheet.state("config.framework", framework, line)
-        return sheet.setting(setting.key, setting.value, line)
+        return sheet.setting(setting.key, setting.value, line, setting.quality)
 
     def finish(self) -> None:
         """What only the whole file shows."""
@@ -155,7 +155,7 @@ class _Reader:
         if not self.inline and self.loose and self.others <= len(self.loose):
             for name, word in self.loose:
                 if name == name.upper():
-                    sheet.variable(name, word.text, word.line)
+                    sheet.variable(name, word.text, word.line, _quality(word))
         by_variable = sheet.has("env.NPROC_PER_NODE") and self.programs & {"swift", "llamafactory"}
         if by_variable and not sheet.has("config.nnodes"):
             sheet.state("config.nnodes", 1, 0, Quality.DERIVED)
@@ -175,7 +175,11 @@ class _Reader:
         for variables in self.inline:
             for name, word in variables:
                 if in_commands[name] == len(self.inline):
-                    self.sheet.variable(name, word.text, word.line)
+                    self.sheet.variable(name, word.text, word.line, _quality(word))
+
+
+def _quality(word: Word) -> Quality:
+    return Quality.DERIVED if word.assumed else Quality.STATED
 
 
 def _programs(found: Sequence[Setting]) -> list[Setting]:

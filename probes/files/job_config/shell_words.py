@@ -8,14 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from probes.files.job_config.shell_lines import closing, logical_lines, quote_end, without_comment
+from probes.files.job_config.shell_lines import closing, logical_lines, without_comment
 from probes.files.job_config.values import arithmetic
 
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
-EXPANSION = re.compile(r"\$(?:\{(?P<braced>[^{}\n]*)\}|(?P<name>[A-Za-z_]\w*)|(?P<special>[@*#?$!0-9-]))")
+EXPANSION = re.compile(r"\$\{[^{}\n]*\}|\$[A-Za-z_]\w*|\$[@*#?$!0-9-]")
+ARITHMETIC = re.compile(r"\$\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)")
 DEFAULT = re.compile(r"([A-Za-z_]\w*|\d+)(?:\[[@*]\])?(?::?[-=](.*))?")
+ITEMS = re.compile(r"\"\$\{\w+\[@\]\}\"")
+ENDS_WORD = re.compile(r"[\s;&|)]|$")
+TOKEN = re.compile(
+    rf"""(?P<carry>\\[ \t]*\n)|(?P<escape>\\.?)
+    |(?P<single>'[^']*'?)|(?P<items>{ITEMS.pattern}(?=[\s;&|)]|$))|(?P<double>"(?:[^"\\]|\\.)*"?)
+    |(?P<open>\$?\()|(?P<expansion>{EXPANSION.pattern})
+    |(?P<redirect>&?[<>][<>&|]*[ \t]*[^\s;|]*)|(?P<blank>[ \t]+)|(?P<end>[\n;&|)`])|(?P<comment>\#[^\n]*)
+    |(?P<plain>[^\s;&|()`<>\\'"$\#]+|\$)""",
+    re.VERBOSE | re.DOTALL,
+)
 DECLARING = frozenset({"export", "declare", "local", "readonly", "typeset"})
 KEYWORDS = frozenset(
     {
@@ -23,10 +34,6 @@ KEYWORDS = frozenset(
         "exec", "eval", "sudo", "command",
     }
 )  # fmt: skip
-CONTINUATION = re.compile(r"\\[ \t]*\n")
-REDIRECT = re.compile(r"[<>&|]+\s*[^\s;|]*")
-PLAIN = re.compile(r"[^\s;&|()`<>\\'\"$]+")
-ALL_ITEMS = re.compile(r"\"\$\{(\w+)\[@\]\}\"(?=[\s;&|)]|$)")
 DIRECTIVE = re.compile(r"#\s?(SBATCH|PBS|BSUB|\$)\s")
 MOST_WORDS = 20_000
 LONGEST_VALUE = 100_000
@@ -34,16 +41,21 @@ LONGEST_VALUE = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word of a command. A quoted word may hold blanks and newlines; `line` is that of its start."""
+    """One word of a command. A quoted word may hold blanks and newlines; `line` is that of its start.
+
+    `assumed` says that it comes from a default such as `${NNODES:-1}`, which the caller's environment may replace.
+    """
 
     text: str
     line: int
+    assumed: bool = False
 
     def pieces(self) -> list[Word]:
         """The words that the shell makes of this one when it is expanded without quotes."""
         pieces = []
         for found in re.finditer(r"[^\s\\]\S*|\\\S+", self.text):
-            pieces.append(Word(found[0], self.line + self.text.count("\n", 0, found.start())))
+            line = self.line + self.text.count("\n", 0, found.start()) if self.line else 0
+            pieces.append(Word(found[0], line, self.assumed))
         return pieces
 
 
@@ -66,6 +78,7 @@ class Script:
     first_line: int = 1
     variables: dict[str, tuple[Word, ...]] = field(default_factory=dict)
     _budget: int = MOST_WORDS
+    _assumed: bool = False
 
     def commands(self) -> Iterator[Command]:
         """The commands in order; assignments take effect between one and the next."""
@@ -104,114 +117,104 @@ class Script:
                     yield Command(tuple(body[start:]), tuple(assigned))
                     return
                 continue
-            assigned.append((found[1], Word(found[3], word.line)))
-            self._assign(found[1], found[2] == "+", found[3], word.line)
+            assigned.append((found[1], replace(word, text=found[3][:LONGEST_VALUE])))
+            self._assign(found[1], found[2] == "+", assigned[-1][1])
         if assigned:
             yield Command(variables=tuple(assigned), exported=declared in ("export", "declare", "typeset"))
 
-    def _assign(self, name: str, append: bool, value: str, line: int) -> None:
-        if value.startswith("(") and value.endswith(")"):
-            lines = value[1:-1].split("\n")
-            found = (word for n, part in enumerate(lines) for word in self._split(part, line + n))
-            words: tuple[Word, ...] = tuple(word for word in found if word.text not in ("\0", "\\"))
-        else:
-            words = (Word(value[:LONGEST_VALUE], line),)
+    def _assign(self, name: str, append: bool, value: Word) -> None:
+        words: tuple[Word, ...] = (value,)
+        if value.text.startswith("(") and value.text.endswith(")"):
+            lines = enumerate(value.text[1:-1].split("\n"), value.line)
+            found = (word for number, part in lines for word in self._split(part, number))
+            words = tuple(word for word in found if word.text not in ("\0", "\\", ""))
         before = self.variables.get(name, ()) if append else ()
         self.variables[name] = (*before, *words)[:MOST_WORDS]
 
     def _split(self, raw: str, line: int) -> Iterator[Word]:
-        """The words of a logical line, expanded; a word "\\0" stands where a command ends."""
-        at, start, here, quoted = 0, 0, line, False
-        buffer: str | None = None
+        """The words of a logical line, expanded; a word "\0" stands where a command ends."""
+        at, here, buffer = 0, line, ""
+        begun = quoted = False
+        self._assumed = False
         while at < len(raw) and self._budget > 0:
-            char = raw[at]
-            if buffer is None:
-                start = at
-                here = line + raw.count("\n", 0, start)
-            if char == "\\":
-                if carried := CONTINUATION.match(raw, at):
-                    if buffer is not None:
-                        yield Word(buffer, here)
-                    buffer, at = None, carried.end()
-                    continue
-                buffer, at = (buffer or "") + raw[at + 1 : at + 2], at + 2
-            elif buffer is None and (array := ALL_ITEMS.match(raw, at)) and array[1] in self.variables:
-                at = array.end()
-                yield from self.variables[array[1]]
-            elif char in "'\"":
-                end = quote_end(raw, at + 1, char)
-                inside = raw[at + 1 : end]
-                buffer = (buffer or "") + (inside if char == "'" else self._expand(inside.replace('\\"', '"')))
-                at, quoted = end + 1, True
-            elif char == "$":
-                found = EXPANSION.match(raw, at)
-                if raw.startswith("$(", at):
-                    end = closing(raw, at + 1)
-                    buffer = (buffer or "") + self._substitute(raw[at:end])
-                    at = end
-                elif not found:
-                    buffer, at = (buffer or "") + char, at + 1
-                else:
-                    at = found.end()
-                    values = self._values(found)
-                    if buffer is None and values is not None and (at >= len(raw) or raw[at] in " \t\n;&|)"):
-                        for value in values:
-                            for piece in value.pieces():
-                                self._budget -= 1
-                                yield piece if piece.line else Word(piece.text, here)
-                        continue
-                    joined = found[0] if values is None else " ".join(w.text for w in values)
-                    buffer = ((buffer or "") + joined)[:LONGEST_VALUE]
-            elif char == "(" and buffer is not None and buffer.endswith("=") and not quoted:
-                end = closing(raw, at)
-                buffer, at = buffer + raw[at:end], end
-            elif char in "<>":
-                if buffer is not None and not buffer.isdigit():
-                    yield Word(buffer, here)
-                buffer = None
-                redirect = REDIRECT.match(raw, at)
-                at = redirect.end() if redirect else at + 1
-            elif char in " \t\n;&|()`":
-                if buffer is not None:
-                    self._budget -= 1
-                    yield Word(buffer, here)
-                buffer, quoted = None, False
-                if char not in " \t`":
-                    yield Word("\0", here)
+            token = TOKEN.match(raw, at)
+            if token is None:
                 at += 1
-            elif char == "#" and buffer is None:
-                end = raw.find("\n", at)
-                at = len(raw) if end < 0 else end
+                continue
+            kind, text = token.lastgroup, token[0]
+            if not begun:
+                here = line + raw.count("\n", 0, at)
+            at = token.end()
+            if kind in ("blank", "carry", "end", "redirect", "comment") and not (kind == "comment" and begun):
+                if begun and not (kind == "redirect" and buffer.isdigit()):
+                    yield self._word(buffer, here)
+                begun, quoted, buffer = False, False, ""
+                if kind == "end":
+                    yield Word("\0", here)
+            elif kind == "expansion" and not begun and ENDS_WORD.match(raw, at):
+                values = self._values(text)
+                for value in (Word(text, here),) if values is None else values:
+                    yield from (replace(piece, line=piece.line or here) for piece in value.pieces())
+            elif kind == "items" and not begun and ITEMS.fullmatch(text) and self._values(text.strip('"')) is not None:
+                yield from self._values(text.strip('"')) or ()
+            elif kind == "open":
+                end = closing(raw, at - 1)
+                inside = raw[token.start() : end]
+                if text == "$(":
+                    buffer += self._substitute(inside)
+                elif begun and buffer.endswith("=") and not quoted:
+                    buffer += inside
+                else:
+                    if begun:
+                        yield self._word(buffer, here)
+                    yield Word("\0", here)
+                    begun, buffer = False, ""
+                    continue
+                begun, at = True, end
             else:
-                run = PLAIN.match(raw, at)
-                end = run.end() if run else at + 1
-                buffer, at = (buffer or "") + raw[at:end], end
-        if buffer is not None:
-            yield Word(buffer, here)
+                quoted = quoted or kind in ("single", "double", "items")
+                begun, buffer = True, (buffer + self._plain(kind, text))[:LONGEST_VALUE]
+        if begun:
+            yield self._word(buffer, here)
 
-    def _values(self, found: re.Match[str]) -> tuple[Word, ...] | None:
-        """What an expansion stands for; None where the script does not say."""
-        if found["special"]:
-            return () if found["special"] in "@*" else None
-        inside = found["braced"] if found["braced"] is not None else found["name"]
+    def _word(self, text: str, line: int) -> Word:
+        self._budget -= 1
+        word = Word(text, line, self._assumed)
+        self._assumed = False
+        return word
+
+    def _plain(self, kind: str | None, text: str) -> str:
+        """What a part of a word stands for."""
+        if kind == "single":
+            return text.strip("'")
+        if kind in ("double", "items"):
+            return self._expand(text[1:-1] if text.endswith('"') and len(text) > 1 else text[1:])
+        if kind == "expansion":
+            values = self._values(text)
+            return text if values is None else " ".join(word.text for word in values)
+        return text[1:] if kind == "escape" else text
+
+    def _values(self, expansion: str) -> tuple[Word, ...] | None:
+        """What `$name` or `${name...}` stands for; None where the script does not say."""
+        inside = expansion[2:-1] if expansion.startswith("${") else expansion[1:]
+        if inside in ("@", "*"):
+            return ()
         parts = DEFAULT.fullmatch(inside)
         if not parts:
             return None
-        if parts[1] in self.variables:
-            return self.variables[parts[1]]
-        return (Word(parts[2], 0),) if parts[2] is not None and "$" not in parts[2] else None
+        values = self.variables.get(parts[1])
+        if values is None and parts[2] is not None and "$" not in parts[2]:
+            values = (Word(parts[2].strip("\"'"), 0, True),)
+        self._assumed = self._assumed or any(word.assumed for word in values or ())
+        return values
 
     def _expand(self, text: str) -> str:
         """`text` of a double-quoted word with the known variables put in."""
-
-        def one(found: re.Match[str]) -> str:
-            values = self._values(found)
-            return found[0] if values is None else " ".join(w.text for w in values)
-
+        text = text.replace('\\"', '"')
         if "$" not in text:
             return text
-        text = re.sub(r"\$\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)", lambda m: self._substitute(m[0]), text)
-        return EXPANSION.sub(one, text)[:LONGEST_VALUE]
+        text = ARITHMETIC.sub(lambda found: self._substitute(found[0]), text)
+        return EXPANSION.sub(lambda found: self._plain("expansion", found[0]), text)[:LONGEST_VALUE]
 
     def _substitute(self, text: str) -> str:
         """The value of `$((...))` where it is arithmetic of known numbers; anything else stays as it is."""

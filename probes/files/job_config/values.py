@@ -88,7 +88,7 @@ def flags(**facts: Value) -> Converter:
 
 
 def text(value: str) -> str | None:
-    return value if value and value.lower() not in ("none", "false") else None
+    return value if value and value.lower() not in ("none", "false", "true") else None
 
 
 def lower(value: str) -> str | None:
@@ -134,7 +134,7 @@ def precision(value: str) -> str | None:
         return "fp16"
     if low.startswith(("fp32", "float32", "32", "float", "tf32")) or low == "no":
         return "fp32"
-    if low.startswith(("fp8", "none", "64", "float64")):
+    if low.startswith(("fp8", "none", "64", "float64")) or low in YES | NO:
         return None
     raise ValueError("not a precision such as bf16")
 
