@@ -1,0 +1,58 @@
+"""Who was killed for host memory, in which phase, and whether its size is that of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from doctor.facts.derive.oom import fact, number
+from doctor.facts.derive.oom_site import entity_of
+from doctor.facts.model import Event, Fact
+from doctor.facts.store import FactStore
+
+KILLS = ("host.oom_killer", "host.oom_scheduler", "ray.oom", "host.sigkill", "python.host_memory_error")
+NEEDS = (*(f"event:{name}" for name in KILLS), "config.params", "event:dataloader.worker_killed")
+GIVES = ("hostmem.phase", "hostmem.killed_rss", "hostmem.rss_is_model", "hostmem.killed_python")
+
+PHASE_ORDER = ("start", "launch", "init", "load", "training", "eval", "save", "exit")
+MODEL_SHARES = ((0.7, 1.6), (1.7, 2.6))
+"""Resident size over the weights in 16 bit: one copy with its overhead, or one in 32 bit (or two in 16)."""
+
+
+def derive(store: FactStore) -> Iterable[Fact]:
+    kills: dict[str, list[Event]] = {}
+    for name in (*KILLS, "dataloader.worker_killed"):
+        for event in store.events(name):
+            kills.setdefault(entity_of(event), []).append(event)
+    for entity, events in kills.items():
+        yield from _phase(entity, events, store)
+        yield from _size(entity, events, store)
+
+
+def _phase(entity: str, kills: list[Event], store: FactStore) -> Iterator[Fact]:
+    """The last phase of the log that got furthest: launchers and the kernel do not know how far the program was."""
+    last: dict[tuple[str, int | None], Event] = {}
+    for event in store.events():
+        key = (event.source.path, event.rank)
+        if entity_of(event) == entity and (key not in last or event.order > last[key].order):
+            last[key] = event
+    known = [event for event in last.values() if event.phase in PHASE_ORDER]
+    if known:
+        furthest = max(known, key=lambda event: PHASE_ORDER.index(event.phase))
+        if furthest.phase not in ("start", "launch"):
+            yield fact("hostmem.phase", furthest.phase, entity, furthest)
+
+
+def _size(entity: str, kills: list[Event], store: FactStore) -> Iterator[Fact]:
+    sized = [(size, event) for event in kills if (size := number(event, "rss")) is not None]
+    named = [event for event in kills if "process" in event.fields]
+    if named:
+        python = [e for e in named if "python" in str(e.fields["process"]) or "pt_" in str(e.fields["process"])]
+        yield fact("hostmem.killed_python", bool(python), entity, (python or named)[0])
+    if not sized:
+        return
+    rss, event = max(sized, key=lambda pair: pair[0])
+    yield fact("hostmem.killed_rss", int(rss), entity, event)
+    params = store.get("config.params")
+    if params is not None and isinstance(params.value, int | float) and params.value > 0:
+        share = rss / (2.0 * params.value)
+        yield fact("hostmem.rss_is_model", any(low <= share <= high for low, high in MODEL_SHARES), entity, event)
