@@ -32,6 +32,7 @@ SHELL_LINE = re.compile(
     r"|(?:\S*/)?(?:" + "|".join(re.escape(name) for name in STARTERS) + r")(?:\s|$)|[a-z]\w*(?:\.\w+)+=)"
 )
 LOG_NAMES = (".log", ".out", ".err", ".stdout", ".stderr")
+DOCUMENTS = (".md", ".rst", ".html", ".csv", ".ipynb")
 LARGEST_NOTE = 8192
 
 
@@ -49,7 +50,7 @@ class Kind(StrEnum):
 def kind_of(name: str, text: str) -> Kind | None:
     """The kind of configuration that `text`, the beginning of a file, belongs to; None for anything else."""
     low, stripped = name.lower(), text.lstrip("\ufeff \t\r\n")
-    if not stripped or "\0" in text:
+    if not stripped or "\0" in text or low.endswith(DOCUMENTS):
         return None
     if stripped.startswith("{"):
         return _kind_of_json(text)

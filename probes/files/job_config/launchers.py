@@ -116,7 +116,7 @@ def settings(words: Sequence[Word]) -> Iterator[Setting]:
             if not following.text.startswith("-"):
                 at += 1
             yield Setting(program, SHORT.get(name, name), following.text, following.line, following.assumed)
-        elif "/" in word.text and program in ("mpirun", "srun"):
+        elif program in ("mpirun", "srun") and ("/" in word.text or word.text in ("bash", "sh", "zsh")):
             # Some other program: what follows are its own arguments.
             program = ""
         elif OVERRIDE.fullmatch(word.text) and program not in ("docker", "torchrun"):
@@ -142,18 +142,25 @@ def include_list(value: str) -> list[int]:
 
 
 def _long_flag(program: str, word: Word, following: Word | None) -> tuple[Setting, int]:
+    """The setting of a `--flag`, and how many further words are its value."""
     name, equals, value = word.text[2:].partition("=")
     if equals:
         return Setting(program, name, value.strip("\"'"), word.line, word.assumed), 0
-    if following is None or re.match(r"--?[A-Za-z]", following.text) or following.text == "--":
-        return Setting(program, name, "true", word.line), 0
     knob = find(f"{program}.{name}")
-    # A switch before a positional word; anything else that does not fit is reported with its value.
-    switch = knob is not None and not _fits(knob.convert, following.text) and _fits(knob.convert, "true")
-    if switch and following.text.lower() not in YES | NO:
-        return Setting(program, name, "true", word.line), 0
+    switch = knob is None or _fits(knob.convert, "true")
+    alone = Setting(program, name, "true" if switch else "", word.line)
+    if following is None or re.match(r"--?[A-Za-z]", following.text) or following.text == "--":
+        return alone, 0
     if program_of(following.text) or following.text.endswith(".py"):
-        return Setting(program, name, "true", word.line), 0
+        return alone, 0
+    # A switch before a positional word; anything else that does not fit is reported with its value.
+    if (
+        knob is not None
+        and switch
+        and not _fits(knob.convert, following.text)
+        and following.text.lower() not in YES | NO
+    ):
+        return alone, 0
     return Setting(program, name, following.text, following.line, following.assumed), 1
 
 

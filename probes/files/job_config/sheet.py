@@ -77,7 +77,7 @@ class Sheet:
         try:
             value = knob.convert(text)
         except (ValueError, OverflowError) as error:
-            self.warn(line, f"{key} = {text[:80]} is {error}")
+            self.warn(line, f"{key} = {' '.join(text[:80].split())} is {error}")
             return True
         if isinstance(value, Mapping):
             for name, part in value.items():
