@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import log
@@ -147,11 +147,11 @@ class Rule:
     since: str = ""
     scope: Scope = Scope.JOB
     evidence: Mapping[str, str] = field(default_factory=dict)
-    differential: Sequence[Differential] = ()
-    explains: Sequence[Explains] = ()
-    remedies: Sequence[Remedy] = ()
-    references: Sequence[Reference] = ()
-    tests: Sequence[Mapping[str, Any]] = ()
+    differential: tuple[Differential, ...] = ()
+    explains: tuple[Explains, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+    references: tuple[Reference, ...] = ()
+    tests: tuple[Mapping[str, Any], ...] = ()
     path: str = ""
     positions: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 

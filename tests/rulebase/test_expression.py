@@ -123,3 +123,8 @@ def test_no_text_makes_reading_an_expression_fail_otherwise_than_with_a_rule_err
 def test_comparisons_are_those_of_python(left: int, right: int) -> None:
     facts = (Fact("config.tp", left), Fact("config.pp", right))
     assert value("config.tp <= config.pp", *facts) is (left <= right)
+
+
+def test_a_backslash_stands_for_itself_as_regular_expressions_need_it() -> None:
+    assert value(r"matches(config.model, 'tp\d+\b')", Fact("config.model", "run tp16 a")) is True
+    assert value(r"matches(config.model, '\[x\]')", Fact("config.model", "a [x]")) is True

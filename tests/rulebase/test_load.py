@@ -55,14 +55,14 @@ def test_an_id_is_used_once(tmp_path: Path) -> None:
 def test_the_pack_holds_what_the_files_hold(tmp_path: Path) -> None:
     first, second = load_rulebase(cache=tmp_path), load_rulebase(cache=tmp_path)
     assert len(list(tmp_path.glob("*.msgpack"))) == 1
-    assert first == second
+    assert first.base == second.base
     assert second.base.rules
 
 
 def test_a_damaged_pack_is_made_anew(tmp_path: Path) -> None:
     first = load_rulebase(cache=tmp_path)
     next(tmp_path.glob("*.msgpack")).write_bytes(b"\xc1garbage")
-    assert load_rulebase(cache=tmp_path) == first
+    assert load_rulebase(cache=tmp_path).base == first.base
 
 
 def test_a_cache_that_cannot_be_written_only_costs_time(tmp_path: Path) -> None:

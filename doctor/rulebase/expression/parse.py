@@ -52,8 +52,10 @@ def parse(text: str) -> ast.expr:
     """The tree of `text`; raises RuleError with the column for what is not part of the language."""
     if len(text) > MAX_LENGTH:
         raise RuleError(f"an expression of {len(text)} characters; the limit is {MAX_LENGTH}: move it into a derived fact")
+    # Texts are raw, as regular expressions need them: a backslash stands for itself.
+    plain = text.strip().replace("\n", " ").replace("\\", "\\\\")
     try:
-        tree = ast.parse(text.strip().replace("\n", " "), mode="eval")
+        tree = ast.parse(plain, mode="eval")
     except SyntaxError as error:
         raise RuleError(f"cannot read expression {text!r}: {error.msg}", column=error.offset or 0) from None
     except (ValueError, RecursionError, MemoryError):
