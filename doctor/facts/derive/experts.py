@@ -13,26 +13,31 @@ from doctor.facts.store import FactStore
 
 NEEDS = (
     *("event:moe.tokens", "event:moe.rank_tokens", "event:moe.overload", "event:moe.violation"),
-    "event:moe.balance_loss",
+    *("event:moe.balance_loss", "moe.tokens_per_expert_max_over_mean", "moe.tokens_per_rank_max_over_mean"),
 )
 GIVES = ("moe.overload", "moe.overload_usual", "moe.balance_loss")
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?!\d)")
+TABLES = ("moe.tokens_per_expert_max_over_mean", "moe.tokens_per_rank_max_over_mean")
 FEWEST = 2
 
 
 def derive(store: FactStore) -> Iterator[Fact]:
     """Greatest load over the mean: the worst and the usual one; 1.0 is even."""
-    ratios: list[tuple[float, Event]] = []
+    ratios: list[tuple[float, Source]] = []
+    for name in TABLES:
+        for fact in store.every(name):
+            if isinstance(fact.value, int | float) and fact.value >= 1:
+                ratios.append((float(fact.value), fact.source))
     for event in store.events("moe.overload"):
         if (factor := number(event, "factor")) is not None and factor >= 1:
-            ratios.append((factor, event))
+            ratios.append((factor, event.source))
     for event in store.events("moe.violation"):
         if (above := number(event, "violation")) is not None:
-            ratios.append((1 + above, event))
+            ratios.append((1 + above, event.source))
     for event in store.events("moe.tokens"):
         if (ratio := uneven(_loads(str(event.fields.get("tokens", ""))))) is not None:
-            ratios.append((ratio, event))
+            ratios.append((ratio, event.source))
     ratios += _by_rank(store.events("moe.rank_tokens"))
     if ratios:
         worst = max(ratios, key=lambda pair: pair[0])
@@ -43,7 +48,7 @@ def derive(store: FactStore) -> Iterator[Fact]:
     losses = [(value, event) for event in store.events("moe.balance_loss") if (value := number(event, "value"))]
     if losses:
         late = losses[-max(len(losses) // 3, 1) :]
-        yield _fact("moe.balance_loss", median(value for value, _ in late), [late[-1][1]])
+        yield _fact("moe.balance_loss", median(value for value, _ in late), [late[-1][1].source])
 
 
 def uneven(loads: Sequence[float]) -> float | None:
@@ -61,7 +66,7 @@ def _loads(text: str) -> list[float]:
     return [float(match[0].replace(",", "")) for part in parts if (match := _NUMBER.match(part.strip()))]
 
 
-def _by_rank(events: Sequence[Event]) -> list[tuple[float, Event]]:
+def _by_rank(events: Sequence[Event]) -> list[tuple[float, Source]]:
     """Lines of single ranks, put together by file or by step: each group gives one ratio."""
     groups: dict[tuple[int | None, str], dict[int, tuple[float, Event]]] = defaultdict(dict)
     for index, event in enumerate(events):
@@ -74,9 +79,9 @@ def _by_rank(events: Sequence[Event]) -> list[tuple[float, Event]]:
     for group in groups.values():
         ratio = uneven([tokens for tokens, _ in group.values()])
         if ratio is not None:
-            found.append((ratio, max(group.values(), key=lambda pair: pair[0])[1]))
+            found.append((ratio, max(group.values(), key=lambda pair: pair[0])[1].source))
     return found
 
 
-def _fact(name: str, value: Value, events: Sequence[Event]) -> Fact:
-    return Fact(name, value, "job", Source("derived"), None, Quality.DERIVED, tuple(event.source for event in events))
+def _fact(name: str, value: Value, sources: Sequence[Source]) -> Fact:
+    return Fact(name, value, "job", Source("derived"), None, Quality.DERIVED, tuple(sources))
