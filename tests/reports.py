@@ -15,8 +15,8 @@ from doctor.session.patches import patched
 from doctor.session.report import Input, Report
 
 OOM_LINE = (
-    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 3 has a total capacity of 79.11 GiB of "
-    "which 1.20 GiB is free. Of the allocated memory 59.91 GiB is allocated by PyTorch, and 17.2 GiB is reserved"
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 3 has a total capacity of 79.11 GiB "
+    "of which 1.20 GiB is free. Of the allocated memory 59.91 GiB is allocated by PyTorch, and 17.2 GiB is reserved"
 )
 COMMAND = "torchrun --nproc-per-node 8 pretrain.py " + " ".join(f"--option-{n} {n}" for n in range(20))
 
@@ -94,7 +94,8 @@ title: {en: A link is down, zh: 链路中断}
 severity: fatal
 prior: rare
 signals:
-  down: {event: torch.watchdog_timeout, where: "contains(text, 'link down')", seen: {if_cause: always, otherwise: never}}
+  down:
+    {event: torch.watchdog_timeout, where: "contains(text, 'link down')", seen: {if_cause: always, otherwise: never}}
 condition: {all: [down]}
 because: {en: The link went down., zh: 链路断开。}
 remedies: []

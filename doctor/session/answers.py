@@ -44,7 +44,8 @@ def _value(path: str, name: str, value: Any, catalogue: Mapping[str, FactSpec]) 
     if spec is None:
         hint = suggestion(name, catalogue)
         raise InputError(Note("answers.unknown", path, {"name": name, "hint": hint}))
-    if not isinstance(value, TYPES[spec.type]) or (isinstance(value, bool) and spec.type != "bool"):
+    fits: bool = isinstance(value, TYPES[spec.type]) and (spec.type == "bool") == (type(value) is bool)
+    if not fits:
         unit = f" {spec.unit}" if spec.unit != "1" else ""
         raise InputError(Note("answers.type", path, {"name": name, "value": repr(value), "type": spec.type + unit}))
     typed: Value = tuple(value) if isinstance(value, list) else value

@@ -39,7 +39,7 @@ def as_data(report: Report, lang: str, facts: bool = False) -> dict[str, Any]:
             for step in diagnosis.next_steps
         ],
         "not_checked": [{"what": what, "why": why} for what, why in present.not_checked(report, lang)],
-        "unexplained": [_evidence(event.source, event) for event in diagnosis.unexplained],
+        "unexplained": [_evidence(event.source, event) for event in present.unexplained(report)],
         "warnings": present.warnings(report, lang),
         "facts": _facts(report.store.facts()) if facts else {},
     }

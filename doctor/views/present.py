@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from doctor.engine.model import Finding, NextStep
-from doctor.facts.model import Quality
+from doctor.facts.model import Event, Quality, Source
 from doctor.messages import say, say_count
 from doctor.rulebase.errors import RuleError
 from doctor.rulebase.model import Remedy, Rule, Severity
@@ -199,6 +199,16 @@ def rivals(finding: Finding, report: Report, lang: str) -> list[tuple[str, str, 
     told = {other.rule: other.how.get(lang) for other in finding.rule.differential}
     ids = dict.fromkeys((*finding.rivals, *told))
     return [(rule, told.get(rule, ""), beliefs.get(rule)) for rule in ids if rule in report.rulebase.rules]
+
+
+def unexplained(report: Report) -> list[Event]:
+    """Failures that no finding accounts for, one a line; a line that a finding quotes is accounted for."""
+    told = {source for finding in report.diagnosis.findings for source in finding.sources}
+    left: dict[Source, Event] = {}
+    for event in report.diagnosis.unexplained:
+        if event.source not in told:
+            left.setdefault(event.source, event)
+    return list(left.values())
 
 
 def cause_title(report: Report, cause: str, lang: str) -> str:

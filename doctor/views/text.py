@@ -89,6 +89,7 @@ class TextReport:
         self.rivals(finding)
 
     def evidence(self, finding: Finding) -> None:
+        """One line for each signal that holds, the strongest first; all lines when asked."""
         none = finding.rule.condition.none
         shown = [o for o in finding.outcomes if o.truth is Truth.TRUE and o.sources and o.signal not in none]
         shown.sort(key=lambda outcome: -outcome.weight)
@@ -99,22 +100,24 @@ class TextReport:
             if position >= QUOTED_SIGNALS and not self.verbose:
                 hidden += len(fresh)
                 continue
-            limit = len(fresh) if self.verbose else 1
-            for source in fresh[:limit]:
+            chosen = fresh if self.verbose else fresh[:1]
+            for source in chosen:
                 self.quote(head, source, FURTHER_QUOTES if quoted else FIRST_QUOTE)
                 head = ""
-            quoted.update(fresh[:limit])
+            quoted.update(fresh)
             if outcome.note:
                 self.page.beside("", f"→ {outcome.note}", COLUMN, style="italic")
-            if len(fresh) > limit:
-                self.page.beside("", self._alike(outcome.events, len(fresh) - limit), COLUMN, style="dim")
+            if chosen and (more := self._alike(outcome.events, len(fresh) - len(chosen))):
+                self.page.beside("", more, COLUMN, style="dim")
         if hidden:
             self.page.beside("", say_count(self.lang, "evidence.hidden", hidden), COLUMN, style="dim")
 
-    def _alike(self, events: Sequence[Event], left: int = 0) -> str:
-        """How many more lines like the one shown there are, and on which ranks."""
+    def _alike(self, events: Sequence[Event], sources: int = 0) -> str:
+        """How many more lines like the one shown there are, and on which ranks; of facts, how many more sources."""
+        count = len(events) - 1 if events else sources
+        if count < 1 or self.verbose:
+            return ""
         ranks = {f"rank:{event.rank}" for event in events if event.rank is not None}
-        count = max(left, len(events) - 1)
         if not ranks:
             return self.say("evidence.more_files", n=count)
         return self.say("evidence.more", n=count, where=present.places(ranks, self.lang))
@@ -130,6 +133,9 @@ class TextReport:
             spec = self.report.rulebase.events.get(event.name) if event else None
             room = (self.page.width - COLUMN - 2) * (ALL_OF_QUOTE if self.verbose else lines)
             self.page.beside("", excerpt(source.text, room, spec.patterns if spec else ()), COLUMN + 2)
+        if event and event.source == source and event.context and not self.verbose:
+            innermost = excerpt(event.context[-1].text, self.page.width - COLUMN - 4)
+            self.page.beside("", f"↑ {innermost}", COLUMN + 2, style="dim")
 
     def follows(self, finding: Finding) -> None:
         effects = [f for f in self.report.diagnosis.findings if f.explained_by == finding.rule.id]
@@ -156,7 +162,7 @@ class TextReport:
             place = f"{follow.first.path}:{follow.first.line}"
         key = "follows.many" if follow.count > max(len(follow.ranks), 1) else "follows.one"
         text = self.say(key, where=place, what=what, count=follow.count)
-        if follow.lag is not None and follow.lag >= 0:
+        if follow.lag is not None and follow.lag >= 1:
             text += self.say("follows.lag", seconds=present.seconds(follow.lag, self.lang))
         return text
 
@@ -197,22 +203,17 @@ class TextReport:
             head = ""
 
     def unexplained(self) -> None:
-        events = self.report.diagnosis.unexplained
-        if not events:
-            return
-        self.page.blank()
-        head = self.say("head.unexplained")
         alike: dict[str, list[Event]] = {}
-        told: set[Source] = set()
-        for event in events:
-            if event.source not in told:
-                alike.setdefault(event.name, []).append(event)
-            told.add(event.source)
+        for event in present.unexplained(self.report):
+            alike.setdefault(event.name, []).append(event)
+        if alike:
+            self.page.blank()
+        head = self.say("head.unexplained")
         for same in list(alike.values())[: None if self.verbose else LISTED_UNEXPLAINED]:
             self.quote(head, same[0].source, FURTHER_QUOTES)
             head = ""
-            if len(same) > 1:
-                self.page.beside("", self._alike(same), COLUMN, style="dim")
+            if more := self._alike(same):
+                self.page.beside("", more, COLUMN, style="dim")
 
     def also(self, findings: list[Finding]) -> None:
         if not findings:
@@ -246,6 +247,7 @@ class TextReport:
     def remarks(self) -> None:
         """What was looked at when nothing was found, what could not be, and what was wrong with the input."""
         healthy = self.report.diagnosis.verdict != "problem"
+        gaps = present.not_checked(self.report, self.lang)
         missing = [self.say("missing.line", what=what, why=why) for what, why in gaps]
         if len(missing) > LISTED_GAPS and not self.verbose:
             missing[LISTED_GAPS:] = [self.say("gaps.hidden", n=len(missing) - LISTED_GAPS)]
