@@ -15,7 +15,7 @@ PLACES = re.compile(
     re.IGNORECASE,
 )
 COORDINATES = re.compile(r"(?<![a-z])(?:tp|pp|dp|cp|ep|vp|mp|sp)[-_]?\d+(?!\d)", re.IGNORECASE)
-STREAMS = re.compile(r"(?<![a-z])(?:stdout|stderr|out|err|log|console|output|dmesg|kernel|syslog|nccl(?:[_-]debug)?)(?![a-z])", re.I)
+STREAMS = re.compile(r"(?<![a-z])(?:stdout|stderr|out|err|log|console|output)(?![a-z])", re.I)
 NUMBER = re.compile(r"(?<![a-z])\d{4,}(?![a-z0-9])", re.IGNORECASE)
 COMPARED = re.compile(
     r"(?<![a-z])(?:before|after|with|without|no|single|two|three|four|multi|one|baseline|base|reference|ref|good|bad|slow|fast|old|new|"

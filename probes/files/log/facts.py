@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
 from doctor.facts.model import Event, Fact, Quality, Source, Value
+from probes.files.log.noise import is_noise
 from probes.files.log.reader import LAST_LINE, FileReading
 
 WORLD = ("world_size", "nranks", "world")
 STEP_TIME: Mapping[str, float] = {"step_time_s": 1.0, "step_time_ms": 1e-3, "seconds_per_step": 1.0}
+TRIED = 20
 THROUGHPUT = ("tokens_per_s_gpu", "tokens_per_s", "samples_per_s")
 
 
@@ -85,6 +87,7 @@ def _of_ranks(readings: Sequence[FileReading]) -> Iterator[Fact]:
     hosts: dict[int, Event] = {}
     locals_: dict[int, Event] = {}
     last: dict[int, Event] = {}
+    others: dict[int, list[Event]] = defaultdict(list)
     for event in (event for reading in readings for event in reading.events):
         if event.rank is None:
             continue
@@ -92,16 +95,28 @@ def _of_ranks(readings: Sequence[FileReading]) -> Iterator[Fact]:
             hosts.setdefault(event.rank, event)
         if event.local_rank is not None:
             locals_.setdefault(event.rank, event)
-        if event.name == LAST_LINE or event.rank not in last or last[event.rank].name != LAST_LINE:
+        if event.name != LAST_LINE:
+            others[event.rank].append(event)
+        elif event.rank not in last or _later(event, last[event.rank]):
             last[event.rank] = event
+    for rank, events in others.items():
+        if rank not in last:
+            tail = (event for event in events[:-TRIED:-1] if not is_noise(event.source.text))
+            last.update({rank: event for event in [next(tail, None)] if event})
     for rank, event in sorted(hosts.items()):
         yield Fact("rank.host", event.host or "", f"rank:{rank}", event.source)
     for rank, event in sorted(locals_.items()):
         yield Fact("rank.local_rank", event.local_rank or 0, f"rank:{rank}", event.source)
     for rank, event in sorted(last.items()):
-        yield Fact("rank.last_line", event.source.text, f"rank:{rank}", event.source, event.time)
+        text = event.fields.get("text", event.source.text) if event.name == LAST_LINE else event.source.text
+        yield Fact("rank.last_line", text, f"rank:{rank}", event.source, event.time)
         if event.time is not None:
             yield Fact("rank.last_time", event.time, f"rank:{rank}", event.source, event.time)
+
+
+def _later(event: Event, other: Event) -> bool:
+    """Of a rank's last lines in stdout and stderr, or in several attempts, the later one counts."""
+    return event.time is not None and (other.time is None or event.time > other.time)
 
 
 def _numbers(event: Event, names: Iterable[str]) -> Iterator[float]:

@@ -6,11 +6,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from doctor.facts.model import EventSpec, Source, Symptom
 from probes.files.log.keep import Kept
+from probes.files.log.locate import linear
 from probes.files.log.matcher import Matcher
 from probes.files.log.prefix import Prefix, Style, split
 from probes.files.log.segments import LINE, Segment, text_of
@@ -22,6 +23,9 @@ SAMPLE = 16
 BULK = 500
 BULK_SERIOUS = 10_000
 """After so many occurrences in a file, only each SAMPLE-th segment that holds nothing else is read for them."""
+
+THINNED = 16
+"""Occurrences of a bulk message that are read in one segment."""
 
 LONG = 2048
 """Longer lines are searched in linear time, where re2 is installed: `.*` twice in a pattern is quadratic in `re`."""
@@ -81,21 +85,13 @@ class Patterns:
 
     def _for_long(self, index: int) -> Any:
         if index not in self._linear:
-            try:
-                import re2
-
-                options = re2.Options()
-                options.encoding = re2.Options.Encoding.LATIN1
-                options.log_errors = False
-                self._linear[index] = re2.compile(self.texts[index].encode("utf-8", "surrogateescape"), options)
-            except Exception:  # re2 absent, or the pattern beyond its syntax
-                self._linear[index] = self._plain(index)
+            self._linear[index] = linear(self.texts[index].encode("utf-8", "surrogateescape"))
         return self._linear[index]
 
-    @cached_property
-    def limits(self) -> list[int]:
-        """How many occurrences of each pattern in a file are read one by one."""
-        return [BULK if spec and spec.symptom is Symptom.NONE else BULK_SERIOUS for spec in self.specs]
+    def limit(self, index: int, bulk: int) -> int:
+        """How many occurrences of pattern `index` in a file are read one by one."""
+        spec = self.specs[index]
+        return bulk if spec and spec.symptom is Symptom.NONE else BULK_SERIOUS
 
 
 @dataclass(slots=True)
@@ -104,6 +100,7 @@ class Lines:
 
     patterns: Patterns
     matcher: Matcher
+    bulk: int = BULK
     style: Style = Style.NONE
     kept: dict[str, Kept[Hit]] = field(default_factory=lambda: defaultdict(Kept))
     ranks: dict[tuple[str | None, int], tuple[int, int]] = field(default_factory=dict)
@@ -113,6 +110,7 @@ class Lines:
     _skipped: dict[int, Segment] = field(default_factory=dict)
     _missed: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     _segments: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    _thinned_out: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     _step: int | None = None
     _phase: str = "start"
 
@@ -146,6 +144,9 @@ class Lines:
             if spec := self.patterns.specs[index]:
                 expected = round(segments * self._counts[index] / max(1, self._segments[index]))
                 missed[spec.name] = max(missed[spec.name], expected)
+        for index, thinned in self._thinned_out.items():
+            if spec := self.patterns.specs[index]:
+                missed[spec.name] += thinned
         return {name: kept.count + missed[name] for name, kept in self.kept.items()}
 
     def _catch_up(self) -> None:
@@ -165,13 +166,32 @@ class Lines:
             if not start < position <= end:
                 start, end = segment.unit(position - 1)
             by_unit[start].add(index)
-        for index in set().union(*by_unit.values()):
+        for index in set(chain.from_iterable(by_unit.values())):
             self._segments[index] += 1
+        if self._bulk:
+            by_unit = self._thinned(by_unit)
         line, counted = segment.line, 0
         for start, end in self._visited(segment, sorted(by_unit)):
             line += segment.data.count(b"\n", counted, start)
             counted = start
             self._unit(units[start : min(end, start + LINE)], line, segment.offset + start, by_unit.get(start, ()))
+        self._bulk.update(i for i, n in self._counts.items() if n >= self.patterns.limit(i, self.bulk))
+
+    def _thinned(self, by_unit: Mapping[int, set[int]]) -> dict[int, set[int]]:
+        """Some of the units that hold bulk messages only: evenly, the last, and the last before any other message."""
+        starts = sorted(by_unit)
+        dull = {start for start in starts if self._bulk.issuperset(by_unit[start])}
+        stride = len(dull) // THINNED + 1
+        kept = [
+            start
+            for k, start in enumerate(starts)
+            if start not in dull or k % stride == 0 or k + 1 == len(starts) or starts[k + 1] not in dull
+        ]
+        remaining = {start: by_unit[start] for start in kept}
+        for index in chain.from_iterable(by_unit[start] for start in dull.difference(remaining)):
+            self._thinned_out[index] += 1
+            self._counts[index] += 1
+        return remaining
 
     def _visited(self, segment: Segment, starts: list[int]) -> Iterator[tuple[int, int]]:
         """The units to look at: those with candidates, and every one while a traceback is open."""
@@ -197,12 +217,10 @@ class Lines:
         found: dict[str, tuple[EventSpec, dict[str, bytes | None]]] = {}
         built_in = False
         for index in sorted(candidates):
-            self._counts[index] += 1
-            if self._counts[index] == self.patterns.limits[index]:
-                self._bulk.add(index)
             groups = self.patterns.search(index, unit)
             if groups is None:
                 continue
+            self._counts[index] += 1
             spec = self.patterns.specs[index]
             if spec is None:
                 built_in = True

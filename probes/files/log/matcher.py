@@ -13,9 +13,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from probes.files.log.detection import detection
+from probes.files.log.locate import Locator
+from probes.files.log.syntax import detection
 
 ENGINES = ("hyperscan", "re2", "plain")
+SMALL_ENGINES = ("literal", "re2", "plain")
 
 
 class Matcher(Protocol):
@@ -35,18 +37,18 @@ Build: TypeAlias = Callable[[Patterns, Path | None], tuple[Matcher, set[int]]]
 
 
 class PlainMatcher:
-    """Python's `re`, pattern by pattern: for what no other engine takes, and where none is installed."""
+    """Pattern by pattern: for what no other engine takes, and where none is installed."""
 
     def __init__(self, patterns: Patterns) -> None:
-        self._patterns = {i: re.compile(pattern, re.MULTILINE) for i, pattern in patterns.items()}
+        self._locator = Locator(patterns)
+        self._patterns = patterns
 
     def which(self, block: bytes) -> Collection[int]:
-        return [i for i, pattern in self._patterns.items() if pattern.search(block)]
+        return [index for index in self._patterns if any(self._locator.lines(index, block))]
 
     def scan(self, block: bytes) -> Iterator[tuple[int, int]]:
-        for i, pattern in self._patterns.items():
-            for match in pattern.finditer(block):
-                yield from ((i, end) for end in touched(block, *match.span()))
+        for index in self._patterns:
+            yield from self._locator.lines(index, block)
 
 
 class Several:
@@ -61,16 +63,6 @@ class Several:
     def scan(self, block: bytes) -> Iterator[tuple[int, int]]:
         for part in self._parts:
             yield from part.scan(block)
-
-
-def touched(block: bytes, start: int, end: int) -> Iterator[int]:
-    """One offset in each line that block[start:end] touches: a match over lines may hide one within a line."""
-    while (line_end := block.find(b"\n", start, end)) >= 0:
-        if line_end > start:
-            yield line_end
-        start = line_end + 1
-    if start < end:
-        yield end
 
 
 def build_plain(patterns: Patterns, cache_dir: Path | None = None) -> tuple[Matcher, set[int]]:
@@ -100,12 +92,14 @@ def build(
         try:
             module = importlib.import_module(f"probes.files.log.{name}_matcher") if name != "plain" else None
         except ImportError:
-            warnings.append(f"logs are read more slowly: the Python package for {name} is not installed")
+            if name == "hyperscan":
+                warnings.append("read more slowly: the Python package hyperscan is not installed")
             continue
         make: Build = module.build if module else build_plain
         matcher, rejected = make(left, cache_dir)
         if len(rejected) < len(left):
             parts.append(matcher)
         left = {i: left[i] for i in rejected}
-        warnings += [f"{name} cannot match the pattern {patterns[i]!r}" for i in sorted(rejected)]
+        if name != "literal":
+            warnings += [f"{name} cannot match the pattern {patterns[i]!r}" for i in sorted(rejected)]
     return (parts[0] if len(parts) == 1 else Several(parts)), tuple(warnings)

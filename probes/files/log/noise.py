@@ -17,7 +17,8 @@ NOISE = re.compile(
             r"Fatal Python error: Aborted|^Thread 0x|^Current thread 0x|^Extension modules: ",
             r"SIGTERM|SIGABRT|[Ss]ending process \d+ closing signal|Signal \d+ \(SIG",
             r"ChildFailedError|Root Cause \(first observed failure\)|^\s*Failures:|^\s*\[\d+\]:$|<NO_OTHER_FAILURES>",
-            r"^\s*(?:time|host|rank|exitcode|error_file|traceback) +: |To enable traceback see",
+            r"^\s*(?:time|host|rank|exitcode|error_file|traceback) *: |To enable traceback see",
+            r"^Last error:|^nccl(?:System|Internal|Remote|UnhandledCuda|InvalidUsage)\w*:",
             r"torch[/.]distributed[/.](?:elastic|run|launch|launcher)",
             r"exits with return code|[Kk]illing subprocess|Main process (?:exited|received)|Terminating process",
             r"[Bb]roken pipe|[Cc]onnection reset by peer|recvValue failed|TCPStore|Connection closed by remote peer|Socket recv failed",
@@ -34,4 +35,4 @@ NOISE = re.compile(
 
 def is_noise(body: str) -> bool:
     """True for a line that says nothing of what its process was doing."""
-    return NOISE.search(body[:1000]) is not None
+    return NOISE.search(body[:300]) is not None

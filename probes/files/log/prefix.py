@@ -20,8 +20,8 @@ class Style(StrEnum):
 
 
 STYLES: dict[Style, re.Pattern[str]] = {
-    Style.SRUN: re.compile(r" *(?P<rank>\d{1,6}): ?"),
-    Style.PDSH: re.compile(r"(?P<host>[A-Za-z][\w.-]*\d[\w.-]*): ?"),
+    Style.SRUN: re.compile(r" *(?P<rank>\d{1,6}):(?: |$)"),
+    Style.PDSH: re.compile(r"(?P<host>[A-Za-z][\w.-]*\d[\w.-]*):(?: |$)"),
     Style.STERN: re.compile(r"(?P<host>[a-z0-9][a-z0-9.-]*-(?:\d+|[a-z0-9]{5})) [a-z0-9][a-z0-9-]* ?"),
     Style.COMPOSE: re.compile(r"(?P<host>[A-Za-z][\w.-]*) +\| ?"),
 }

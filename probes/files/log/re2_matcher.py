@@ -8,50 +8,46 @@ from typing import Any
 
 import re2
 
-from probes.files.log.matcher import Matcher, Patterns, touched
+from probes.files.log.locate import Locator
+from probes.files.log.matcher import Matcher, Patterns
 
 MEMORY = 128 << 20
-"""For the automaton of all patterns together; with too little it gives up on a block, and says so."""
+"""For the automaton of all patterns together."""
 
 
 def _options() -> Any:
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.max_mem = MEMORY
+    options.never_capture = True
     options.log_errors = False
     return options
 
 
-def _multiline(pattern: bytes) -> bytes:
-    return b"(?m)" + pattern
-
-
 class Re2Matcher:
     def __init__(self, patterns: Patterns) -> None:
-        self._each = {i: re2.compile(_multiline(pattern), _options()) for i, pattern in patterns.items()}
+        self._locator = Locator(patterns)
         self._ids = list(patterns)
         self._set = re2.Set.SearchSet(_options())
         for pattern in patterns.values():
-            self._set.Add(_multiline(pattern))
+            self._set.Add(b"(?m)" + pattern)
         self._set.Compile()
 
     def which(self, block: bytes) -> Collection[int]:
         return [self._ids[k] for k in self._set.Match(block) or ()]
 
     def scan(self, block: bytes) -> Iterator[tuple[int, int]]:
-        for i in self.which(block):
-            for match in self._each[i].finditer(block):
-                yield from ((i, end) for end in touched(block, *match.span()))
+        for index in self.which(block):
+            yield from self._locator.lines(index, block)
 
 
 def build(patterns: Patterns, cache_dir: Path | None = None) -> tuple[Matcher, set[int]]:
     """A matcher of the patterns that re2 takes, and the indices of the others."""
     rejected = set()
     probe = re2.Set.SearchSet(_options())
-    for i, pattern in patterns.items():
+    for index, pattern in patterns.items():
         try:
-            re2.compile(_multiline(pattern), _options())
-            probe.Add(_multiline(pattern))
+            probe.Add(b"(?m)" + pattern)
         except re2.error:
-            rejected.add(i)
+            rejected.add(index)
     return Re2Matcher({i: p for i, p in patterns.items() if i not in rejected}), rejected

@@ -7,22 +7,23 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from itertools import chain, islice
 from pathlib import Path
 
 from doctor.facts.model import Event, Source, Value
 from probes.files.log.captures import typed
 from probes.files.log.clock import Clock
-from probes.files.log.lines import TRACEBACK, Hit, Lines, Patterns
+from probes.files.log.lines import BULK, TRACEBACK, Hit, Lines, Patterns
 from probes.files.log.matcher import Matcher
 from probes.files.log.noise import is_noise
 from probes.files.log.place import Place, place
-from probes.files.log.prefix import Prefix, rank_in, split, style_of
+from probes.files.log.prefix import Prefix, Style, rank_in, split, style_of
 from probes.files.log.segments import Segment, segments, text_of
 from probes.files.log.stream import chunks
 from probes.files.log.tracebacks import fields_of
 
 LAST_LINE = "log.last_line"
-HEAD_LINES = 200
+HEAD_LINES = 60
 TAIL_LINES = 2000
 OWN_RANK = re.compile(r"\bglobal[_ ]rank[ =:]{1,3}(\d+)\b|\brank=(\d+), ?local_rank=\d+|\bRANK=(\d+)\b")
 
@@ -53,18 +54,20 @@ def read_file(
     limit: int | None = None,
     rank: int | None = None,
     alone: bool = True,
+    bulk: int = BULK,
 ) -> FileReading:
-    """Read the log at `source`. `rank` is what other files suggest of this one, `alone` if there are none.
+    """Read the log at `source`. `rank` is what other files suggest of this one, `alone` if there are none;
+    `bulk` is the number of occurrences after which an ordinary message is sampled.
 
     OSError if it cannot be opened.
     """
     reading = FileReading(name, len(source) if isinstance(source, bytes) else source.stat().st_size, place=place(name))
-    lines = Lines(patterns, matcher)
+    lines = Lines(patterns, matcher, bulk)
     tail: deque[Segment] = deque(maxlen=2)
     head: list[str] = []
     for segment in segments(chunks(source, reading.warnings.append, limit)):
         if segment.number == 0:
-            head = [text_of(unit) for unit in segment.units[: 1 << 16].split(b"\n")[:HEAD_LINES]]
+            head = [text_of(unit[:512]) for unit in segment.units[: 1 << 16].split(b"\n", HEAD_LINES)[:HEAD_LINES]]
             lines.style = style_of(head)
         lines.feed(segment)
         tail.append(segment)
@@ -89,9 +92,8 @@ def _day(source: Path | bytes, head: list[str], tail: deque[Segment]) -> date:
     start = date(1970, 1, 1)
     if isinstance(source, Path):
         start = datetime.fromtimestamp(source.stat().st_mtime, UTC).date()
-    ends = [line for segment in tail for line in text_of(segment.units[-(1 << 14) :]).split("\n")]
     clock = Clock(start)
-    for line in (*head, *ends[-HEAD_LINES:]):
+    for line in chain(head, (found.text for found, _ in islice(_backwards(tail), HEAD_LINES))):
         clock.read(line)
         if clock.dated:
             return clock.day
@@ -114,6 +116,7 @@ class _Placer:
             ranks = {known for known, _ in lines.ranks.values()} or own
             reading.rank = next(iter(ranks)) if len(ranks) == 1 else None if ranks else rank
         reading.host = next(iter(hosts)) if len(hosts) == 1 else None if hosts else reading.place.host
+        self._mixed = any(hit.prefix.label for hit in hits) or lines.style is not Style.NONE
         self._local = next(iter(locals_)) if len(locals_) == 1 else None if locals_ else reading.place.local_rank
 
     def event(self, hit: Hit, clock: Clock) -> Event:
@@ -172,23 +175,25 @@ class _Placer:
     def last_lines(self, tail: deque[Segment], clock: Clock, last: Hit | None) -> list[Event]:
         """One event for the file, or for each rank whose label is found near its end."""
         step, phase = (last.step, last.phase) if last else (None, "start")
-        found: dict[tuple[int | None, int | None], Event] = {}
-        spare: tuple[Source, Prefix, int] | None = None
+        found: dict[int | str, Event] = {}
+        spare: Event | None = None
         for source, position in _backwards(tail):
             prefix = split(source.text, self._lines.style)
-            key = (prefix.rank, prefix.local_rank if prefix.label else None)
+            rank = self._rank(prefix, {})
+            key = prefix.label if rank is None else rank
             if not prefix.body.strip() or key in found:
                 continue
-            if spare is None:
-                spare = (source, prefix, position)
-            if not is_noise(prefix.body):
-                found[key] = self._placed(LAST_LINE, source, prefix, {"text": prefix.body}, clock, step, phase, position)
-                if not prefix.label and self._lines.style == "none":
-                    break
-        if not found and spare is not None:
-            source, prefix, position = spare
-            return [self._placed(LAST_LINE, source, prefix, {"text": prefix.body}, clock, step, phase, position)]
-        return list(found.values())
+            noise = is_noise(prefix.body)
+            if noise and spare is not None:
+                continue
+            event = self._placed(LAST_LINE, source, prefix, {"text": prefix.body}, clock, step, phase, position)
+            if noise:
+                spare = event
+                continue
+            found[key] = event
+            if not self._mixed or self._reading.place.rank is not None:
+                break
+        return list(found.values()) or ([spare] if spare else [])
 
 
 def _backwards(tail: deque[Segment]) -> Iterator[tuple[Source, int]]:

@@ -122,7 +122,7 @@ class Tracebacks:
             yield self._close(tb)
             if begun := _begin(tb.label, whole, source, position):
                 self._open[tb.label] = begun
-        elif tb.copies > 1 and (match := FINAL.match(body)) and EXCEPTION.match(match[1]):
+        elif tb.copies > 1 and (match := _ends(body)):
             # The same traceback by several ranks at once, line by line: each has its own last line.
             yield Traceback(tb.label, tb.lead, now, tb.cause)
             tb.copies -= 1
@@ -134,7 +134,7 @@ class Tracebacks:
             tb.extra += 1
             if tb.extra > MESSAGE_LINES:
                 yield self._close(tb)
-        elif tb.blank or NEW_RECORD.match(body) or tb.extra >= MESSAGE_LINES or len(now.message) > MESSAGE:
+        elif tb.blank or NEW_RECORD.match(body) or _ends(body) or tb.extra >= MESSAGE_LINES or len(now.message) > MESSAGE:
             yield self._close(tb)
         else:
             tb.extra += 1
@@ -159,7 +159,7 @@ class Tracebacks:
             if now.frames and now.frames[-1].endswith(": "):
                 now.frames[-1] += body.strip()[:200]
                 _remember(now, source)
-        elif not tb.waiting and (match := FINAL.match(body)) and EXCEPTION.match(match[1]):
+        elif not tb.waiting and (match := _ends(body)):
             _finish(now, match, source, position)
         else:
             tb.extra += 1
@@ -183,6 +183,12 @@ def _begin(label: str, body: str, source: Source, position: int) -> Traceback | 
             _remember(traceback.current, source)
             return traceback
     return None
+
+
+def _ends(body: str) -> re.Match[str] | None:
+    """The last line of a traceback: an exception's name, and its message if it has one."""
+    match = FINAL.match(body)
+    return match if match and EXCEPTION.match(match[1]) else None
 
 
 def _finish(raised: Raised, match: re.Match[str], source: Source, position: int) -> None:

@@ -1,0 +1,55 @@
+"""Looks for one required string of each pattern only: ready in milliseconds, for inputs of a few megabytes.
+
+The patterns' own databases take seconds to compile, which pays for large logs. Here every line with a string is a
+candidate, and the reader's check of the candidates does the rest.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import hyperscan
+
+from probes.files.log.matcher import Matcher, Patterns
+from probes.files.log.syntax import literals
+
+SHORTEST = 3
+
+
+class LiteralMatcher:
+    def __init__(self, by_string: dict[bytes, list[int]]) -> None:
+        self._indices = list(by_string.values())
+        self._database: Any = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+        self._database.compile(
+            expressions=list(by_string), ids=list(range(len(by_string))), flags=0, literal=True
+        )
+
+    def which(self, block: bytes) -> Collection[int]:
+        return {index for index, _ in self.scan(block)}
+
+    def scan(self, block: bytes) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+
+        def on_match(number: int, start: int, end: int, flags: int, context: object) -> None:
+            found.extend((index, end) for index in self._indices[number])
+
+        self._database.scan(block, match_event_handler=on_match)
+        return found
+
+
+def build(patterns: Patterns, cache_dir: Path | None = None) -> tuple[Matcher, set[int]]:
+    """A matcher of the patterns that have a required string, and the indices of the others."""
+    by_string: dict[bytes, list[int]] = defaultdict(list)
+    rejected = set()
+    for index, pattern in patterns.items():
+        strings = literals(pattern)
+        if not strings or min(map(len, strings)) < SHORTEST:
+            rejected.add(index)
+        for string in strings if index not in rejected else ():
+            by_string[string].append(index)
+    if not by_string:
+        by_string[b"\0"] = []
+    return LiteralMatcher(by_string), rejected

@@ -1,0 +1,155 @@
+"""Takes patterns apart, as far as is needed to scan for them faster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+OPTIONAL = (b"??", b"*?", b"?", b"*")
+GROUP = re.compile(rb"\((?:\?:|\?P<\w+>)?(?!\?)")
+PLAIN_ESCAPES = rb"\.^$*+?{}[]()|/-#=: '\"<>&%@!,;~`"
+MOST = 16
+
+
+def detection(pattern: bytes) -> bytes:
+    """The shortest start of `pattern` that occurs in the same lines; `pattern` itself where that is hard to tell.
+
+    What a pattern may match after its last required part adds captures but no lines.
+    """
+    while (shorter := _without_tail(pattern)) is not None:
+        pattern = shorter
+    return pattern
+
+
+def literals(pattern: bytes) -> frozenset[bytes]:
+    """Strings of which each match of `pattern` holds at least one: the longest such choice, or none if unknown.
+
+    Patterns with inline flags have none.
+    """
+    if pattern.startswith(b"(?") and not GROUP.match(pattern):
+        return frozenset()
+    choices = [choice for choice in _required(pattern) if all(choice)]
+    return max(choices, key=_worth, default=frozenset())
+
+
+def _worth(choice: frozenset[bytes]) -> float:
+    return min(map(len, choice)) - 0.2 * len(choice)
+
+
+def _required(pattern: bytes) -> Iterator[frozenset[bytes]]:
+    """Sets of strings, of each of which a match holds one."""
+    branches = _branches(pattern)
+    if len(branches) > 1:
+        chosen = [max(_required(branch), key=_worth, default=frozenset()) for branch in branches]
+        if all(chosen):
+            yield frozenset().union(*chosen)
+        return
+    run: list[bytes] = [b""]
+    for start, end, after in _atoms(pattern):
+        atom, quantifier = pattern[start:end], pattern[end:after]
+        strings = _strings(atom)
+        if not quantifier and strings and len(run) * len(strings) <= MOST:
+            run = [before + string for before in run for string in strings]
+            continue
+        if any(run):
+            yield frozenset(run)
+        run = list(strings) if not quantifier and strings and len(strings) <= MOST else [b""]
+        if (group := GROUP.match(atom)) and not quantifier.startswith((b"?", b"*", b"{0", b"{,")):
+            yield from _required(atom[group.end() : -1])
+    if any(run):
+        yield frozenset(run)
+
+
+def _strings(atom: bytes) -> list[bytes] | None:
+    """All that an atom can match, if that is a few fixed strings."""
+    if len(atom) == 1 and atom not in b".^$":
+        return [atom]
+    if atom[:1] == b"\\" and len(atom) == 2 and atom[1:] in PLAIN_ESCAPES:
+        return [atom[1:]]
+    if atom[:1] == b"[" and re.fullmatch(rb"\[[A-Za-z0-9_ :=]{1,4}\]", atom):
+        return [bytes([char]) for char in atom[1:-1]]
+    if (group := GROUP.match(atom)) and len(branches := _branches(atom[group.end() : -1])) <= MOST:
+        found = []
+        for branch in branches:
+            string = b""
+            for start, end, after in _atoms(branch):
+                single = _strings(branch[start:end])
+                if after > end or single is None or len(single) > 1:
+                    return None
+                string += single[0]
+            found.append(string)
+        return found
+    return None
+
+
+def _without_tail(pattern: bytes) -> bytes | None:
+    atoms = list(_atoms(pattern)) if len(_branches(pattern)) == 1 else []
+    if not atoms:
+        return None
+    start, end, after = atoms[-1]
+    quantifier = pattern[end:after]
+    if len(atoms) > 1 and (quantifier in OPTIONAL or quantifier.startswith((b"{0,", b"{,"))):
+        return pattern[:start]
+    if quantifier in (b"+", b"+?"):
+        return pattern[:end]
+    if not quantifier and (group := GROUP.match(pattern, start)):
+        inner = _without_tail(pattern[group.end() : end - 1])
+        return None if inner is None else pattern[: group.end()] + inner + b")"
+    return None
+
+
+def _branches(pattern: bytes) -> list[bytes]:
+    """The alternatives at the top of a pattern."""
+    branches, begin = [], 0
+    for start, end, _ in _atoms(pattern):
+        if pattern[start:end] == b"|":
+            branches.append(pattern[begin:start])
+            begin = end
+    return [*branches, pattern[begin:]]
+
+
+def _atoms(pattern: bytes) -> Iterator[tuple[int, int, int]]:
+    """Start, end, and end with quantifier, of what stands in sequence at the top of a pattern."""
+    position = 0
+    while position < len(pattern):
+        end = min(_atom_end(pattern, position), len(pattern))
+        after = _quantifier_end(pattern, end)
+        yield position, end, after
+        position = after
+
+
+QUANTIFIER = re.compile(rb"(?:[*+?]|\{\d*,?\d*\})\??")
+
+
+def _quantifier_end(pattern: bytes, position: int) -> int:
+    match = QUANTIFIER.match(pattern, position)
+    return match.end() if match else position
+
+
+def _atom_end(pattern: bytes, position: int) -> int:
+    first = pattern[position : position + 1]
+    if first == b"\\":
+        return position + (4 if pattern[position + 1 : position + 2] == b"x" else 2)
+    if first == b"[":
+        return _class_end(pattern, position)
+    if first != b"(":
+        return position + 1
+    depth = 0
+    while position < len(pattern):
+        char = pattern[position : position + 1]
+        if char == b"[":
+            position = _class_end(pattern, position)
+            continue
+        position += 2 if char == b"\\" else 1
+        depth += (char == b"(") - (char == b")")
+        if char == b")" and depth == 0:
+            break
+    return position
+
+
+def _class_end(pattern: bytes, position: int) -> int:
+    position += 1 + (pattern[position + 1 : position + 2] == b"^")
+    position += pattern[position : position + 1] == b"]"
+    while position < len(pattern) and pattern[position : position + 1] != b"]":
+        position += 2 if pattern[position : position + 1] == b"\\" else 1
+    return position + 1
