@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from probes.files.runs import runs_of
 SMALL_INPUT = 8 << 20
 """Bytes from which on it pays to compile or load the database of all patterns."""
 
-BULK_IN_ALL = 20_000
+BULK_IN_ALL = 8192
 BULK_LEAST = 32
 """Ordinary messages that are read one by one: fewer of each file where there are hundreds of files."""
 
@@ -79,12 +78,19 @@ def _read(
     for name, source in sources:
         try:
             reading = read_file(
-                source, name, patterns, matcher, limit=limit, rank=guesses.get(name), alone=len(sources) == 1, bulk=bulk
+                source,
+                name,
+                patterns,
+                matcher,
+                limit=limit,
+                rank=guesses.get(name),
+                alone=len(sources) == 1,
+                bulk=bulk,
+                run=runs[name],
             )
         except OSError as error:
             inputs.append(InputInfo(name, "log", 0, warnings=(f"cannot be read: {error.strerror or error}",)))
             continue
-        reading.events = [replace(event, run=runs[name]) for event in reading.events]
         readings.append(reading)
         inputs.append(
             InputInfo(name, "log", reading.size, reading.rank, reading.host, (*reading.warnings, *complaints))

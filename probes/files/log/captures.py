@@ -25,7 +25,8 @@ def typed(groups: Mapping[str, bytes | None], kinds: Mapping[str, str]) -> dict[
     for name, raw in groups.items():
         if raw is None:
             continue
-        value = convert(text_of(raw).strip(), kinds.get(name, "str"))
+        kind = kinds.get(name, "str")
+        value = convert(text_of(raw).strip() if kind == "str" else raw.decode("ascii", "replace").strip(), kind)
         if value is not None:
             fields[name] = value
     return fields

@@ -26,6 +26,7 @@ FLAGS = hyperscan.HS_FLAG_MULTILINE | hyperscan.HS_FLAG_SINGLEMATCH
 class HyperscanMatcher:
     def __init__(self, database: Any, patterns: Patterns) -> None:
         self._database = database
+        self._patterns = patterns
         self._locator = Locator(patterns)
 
     def which(self, block: bytes) -> Collection[int]:
@@ -37,8 +38,8 @@ class HyperscanMatcher:
         self._database.scan(block, match_event_handler=on_match)
         return found
 
-    def scan(self, block: bytes) -> Iterator[tuple[int, int]]:
-        for index in self.which(block):
+    def scan(self, block: bytes, found: Collection[int] | None = None) -> Iterator[tuple[int, int]]:
+        for index in self.which(block) if found is None else self._patterns.keys() & set(found):
             yield from self._locator.lines(index, block)
 
 

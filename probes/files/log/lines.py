@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -24,7 +24,7 @@ BULK = 500
 BULK_SERIOUS = 10_000
 """After so many occurrences in a file, only each SAMPLE-th segment that holds nothing else is read for them."""
 
-THINNED = 16
+THINNED = 8
 """Occurrences of a bulk message that are read in one segment."""
 
 LONG = 2048
@@ -98,6 +98,7 @@ class Patterns:
 class Lines:
     """What is found in one file while its segments go by."""
 
+    name: str
     patterns: Patterns
     matcher: Matcher
     bulk: int = BULK
@@ -116,20 +117,20 @@ class Lines:
 
     def feed(self, segment: Segment) -> None:
         """Read a segment. One that holds bulk messages only is skipped, but stays at hand until the next is read."""
-        if self._bulk:
+        found = None
+        if segment.number and len(segment.units) > SMALL:
             found = self.matcher.which(segment.units)
-            if not found and not self._tracebacks:
-                return
-            if segment.number % SAMPLE and not self._tracebacks and self._bulk.issuperset(found):
-                for index in found:
-                    self._missed[index] += 1
-                    self._skipped[index] = segment
-                return
-            self._catch_up()
-        elif segment.number and len(segment.units) > SMALL and not self._tracebacks:
-            if not self.matcher.which(segment.units):
-                return
-        self._read(segment)
+            if not self._tracebacks:
+                if not found:
+                    return
+                if segment.number % SAMPLE and self._bulk.issuperset(found):
+                    for index in found:
+                        self._missed[index] += 1
+                        self._skipped[index] = segment
+                    return
+            if not self._bulk.issuperset(found):
+                self._catch_up()
+        self._read(segment, found)
 
     def finish(self) -> None:
         """Read what was put off, and close open tracebacks."""
@@ -158,40 +159,44 @@ class Lines:
         for number in sorted(waiting):
             self._read(waiting[number])
 
-    def _read(self, segment: Segment) -> None:
+    def _read(self, segment: Segment, found: Collection[int] | None = None) -> None:
         by_unit: dict[int, set[int]] = defaultdict(set)
         units = segment.units
         start = end = -1
-        for index, position in sorted(self.matcher.scan(units), key=lambda hit: hit[1]):
+        for index, position in sorted(self.matcher.scan(units, found), key=_position):
             if not start < position <= end:
                 start, end = segment.unit(position - 1)
             by_unit[start].add(index)
         for index in set(chain.from_iterable(by_unit.values())):
             self._segments[index] += 1
-        if self._bulk:
-            by_unit = self._thinned(by_unit)
+        chosen = self._thinned(by_unit)
         line, counted = segment.line, 0
-        for start, end in self._visited(segment, sorted(by_unit)):
+        for start, end in self._visited(segment, chosen):
             line += segment.data.count(b"\n", counted, start)
             counted = start
             self._unit(units[start : min(end, start + LINE)], line, segment.offset + start, by_unit.get(start, ()))
         self._bulk.update(i for i, n in self._counts.items() if n >= self.patterns.limit(i, self.bulk))
 
-    def _thinned(self, by_unit: Mapping[int, set[int]]) -> dict[int, set[int]]:
-        """Some of the units that hold bulk messages only: evenly, the last, and the last before any other message."""
+    def _thinned(self, by_unit: Mapping[int, set[int]]) -> list[int]:
+        """The units to read. Of those that hold bulk messages only: some, the last, and the last before any other."""
         starts = sorted(by_unit)
-        dull = {start for start in starts if self._bulk.issuperset(by_unit[start])}
+        counts = self._counts.copy()
+        limits = {i: self.patterns.limit(i, self.bulk) for i in set(chain.from_iterable(by_unit.values()))}
+        dull = set()
+        for start in starts:
+            if all(counts[index] >= limits[index] for index in by_unit[start]):
+                dull.add(start)
+            for index in by_unit[start]:
+                counts[index] += 1
+        if len(dull) <= THINNED:
+            return starts
         stride = len(dull) // THINNED + 1
-        kept = [
-            start
-            for k, start in enumerate(starts)
-            if start not in dull or k % stride == 0 or k + 1 == len(starts) or starts[k + 1] not in dull
-        ]
-        remaining = {start: by_unit[start] for start in kept}
-        for index in chain.from_iterable(by_unit[start] for start in dull.difference(remaining)):
+        following = [*starts[1:], -1]
+        chosen = [s for k, (s, after) in enumerate(zip(starts, following, strict=True)) if s not in dull or k % stride == 0 or after not in dull]
+        for index in chain.from_iterable(by_unit[start] for start in dull.difference(chosen)):
             self._thinned_out[index] += 1
             self._counts[index] += 1
-        return remaining
+        return chosen
 
     def _visited(self, segment: Segment, starts: list[int]) -> Iterator[tuple[int, int]]:
         """The units to look at: those with candidates, and every one while a traceback is open."""
@@ -233,7 +238,7 @@ class Lines:
             return
         text = text_of(unit[:TEXT])
         prefix = split(text, self.style)
-        source = Source("log", "", line, text)
+        source = Source("log", self.name, line, text)
         raised = None
         if built_in or self._tracebacks:
             self._note_rank(prefix)
@@ -267,6 +272,10 @@ class Lines:
         prefix = split(source.text, self.style)
         hit = Hit(None, {}, source, prefix, raised.position, self._step, self._phase, raised, traceback)
         self.kept[TRACEBACK].add(hit, prefix.rank)
+
+
+def _position(hit: tuple[int, int]) -> int:
+    return hit[1]
 
 
 def _step(raw: bytes | None, before: int | None) -> int | None:

@@ -30,7 +30,7 @@ class LiteralMatcher:
     def which(self, block: bytes) -> Collection[int]:
         return {index for index, _ in self.scan(block)}
 
-    def scan(self, block: bytes) -> list[tuple[int, int]]:
+    def scan(self, block: bytes, found: Collection[int] | None = None) -> list[tuple[int, int]]:
         found: list[tuple[int, int]] = []
 
         def on_match(number: int, start: int, end: int, flags: int, context: object) -> None:

@@ -27,8 +27,11 @@ class Matcher(Protocol):
         """Indices of the patterns that occur in `block`."""
         ...
 
-    def scan(self, block: bytes) -> Iterable[tuple[int, int]]:
-        """(pattern index, end offset) of the occurrences; in any order, and a line may be named more than once."""
+    def scan(self, block: bytes, found: Collection[int] | None = None) -> Iterable[tuple[int, int]]:
+        """(pattern index, end offset) of the occurrences; in any order, and a line may be named more than once.
+
+        `found` is what `which` said of this block, if it was asked.
+        """
         ...
 
 
@@ -46,8 +49,8 @@ class PlainMatcher:
     def which(self, block: bytes) -> Collection[int]:
         return [index for index in self._patterns if any(self._locator.lines(index, block))]
 
-    def scan(self, block: bytes) -> Iterator[tuple[int, int]]:
-        for index in self._patterns:
+    def scan(self, block: bytes, found: Collection[int] | None = None) -> Iterator[tuple[int, int]]:
+        for index in self._patterns if found is None else self._patterns.keys() & set(found):
             yield from self._locator.lines(index, block)
 
 
@@ -60,9 +63,9 @@ class Several:
     def which(self, block: bytes) -> Collection[int]:
         return [i for part in self._parts for i in part.which(block)]
 
-    def scan(self, block: bytes) -> Iterator[tuple[int, int]]:
+    def scan(self, block: bytes, found: Collection[int] | None = None) -> Iterator[tuple[int, int]]:
         for part in self._parts:
-            yield from part.scan(block)
+            yield from part.scan(block, found)
 
 
 def build_plain(patterns: Patterns, cache_dir: Path | None = None) -> tuple[Matcher, set[int]]:

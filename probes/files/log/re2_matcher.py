@@ -27,6 +27,7 @@ def _options() -> Any:
 class Re2Matcher:
     def __init__(self, patterns: Patterns) -> None:
         self._locator = Locator(patterns)
+        self._patterns = patterns
         self._ids = list(patterns)
         self._set = re2.Set.SearchSet(_options())
         for pattern in patterns.values():
@@ -36,8 +37,8 @@ class Re2Matcher:
     def which(self, block: bytes) -> Collection[int]:
         return [self._ids[k] for k in self._set.Match(block) or ()]
 
-    def scan(self, block: bytes) -> Iterator[tuple[int, int]]:
-        for index in self.which(block):
+    def scan(self, block: bytes, found: Collection[int] | None = None) -> Iterator[tuple[int, int]]:
+        for index in self.which(block) if found is None else self._patterns.keys() & set(found):
             yield from self._locator.lines(index, block)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from itertools import chain, islice
 from pathlib import Path
@@ -55,6 +55,7 @@ def read_file(
     rank: int | None = None,
     alone: bool = True,
     bulk: int = BULK,
+    run: str = "job",
 ) -> FileReading:
     """Read the log at `source`. `rank` is what other files suggest of this one, `alone` if there are none;
     `bulk` is the number of occurrences after which an ordinary message is sampled.
@@ -62,7 +63,7 @@ def read_file(
     OSError if it cannot be opened.
     """
     reading = FileReading(name, len(source) if isinstance(source, bytes) else source.stat().st_size, place=place(name))
-    lines = Lines(patterns, matcher, bulk)
+    lines = Lines(name, patterns, matcher, bulk)
     tail: deque[Segment] = deque(maxlen=2)
     head: list[str] = []
     for segment in segments(chunks(source, reading.warnings.append, limit)):
@@ -72,8 +73,8 @@ def read_file(
         lines.feed(segment)
         tail.append(segment)
     lines.finish()
-    clock = Clock(_day(source, head, tail))
-    placer = _Placer(reading, lines, head, rank, alone)
+    clock = Clock(_day(source, name, head, tail))
+    placer = _Placer(reading, lines, head, rank, alone, run)
     hits = sorted((hit for kept in lines.kept.values() for hit in kept), key=lambda hit: hit.position)
     if head:
         reading.first_time = next((t for line in head[:20] if (t := Clock(clock.day).read(line)) is not None), None)
@@ -87,13 +88,13 @@ def read_file(
     return reading
 
 
-def _day(source: Path | bytes, head: list[str], tail: deque[Segment]) -> date:
+def _day(source: Path | bytes, name: str, head: list[str], tail: deque[Segment]) -> date:
     """The date to complete times with: the first that the log states, or that of the file."""
     start = date(1970, 1, 1)
     if isinstance(source, Path):
         start = datetime.fromtimestamp(source.stat().st_mtime, UTC).date()
     clock = Clock(start)
-    for line in chain(head, (found.text for found, _ in islice(_backwards(tail), HEAD_LINES))):
+    for line in chain(head, (found.text for found, _ in islice(_backwards(name, tail), HEAD_LINES))):
         clock.read(line)
         if clock.dated:
             return clock.day
@@ -103,7 +104,8 @@ def _day(source: Path | bytes, head: list[str], tail: deque[Segment]) -> date:
 class _Placer:
     """Makes events of hits. A line's own label counts most, then the path, then what the file says elsewhere."""
 
-    def __init__(self, reading: FileReading, lines: Lines, head: list[str], rank: int | None, alone: bool) -> None:
+    def __init__(self, reading: FileReading, lines: Lines, head: list[str], rank: int | None, alone: bool, run: str) -> None:
+        self._run = run
         self._reading = reading
         self._lines = lines
         hits = [hit for kept in lines.kept.values() for hit in kept]
@@ -128,7 +130,7 @@ class _Placer:
             fields = fields_of(hit.traceback)
         if hit.raised is not None:
             fields["traceback"] = hit.raised.text
-            context = tuple(replace(source, path=self._reading.name) for source in hit.raised.context)
+            context = hit.raised.context
         return self._placed(
             hit.spec.name if hit.spec else TRACEBACK, hit.source, hit.prefix, fields, clock, hit.step, hit.phase, hit.position, context
         )
@@ -148,7 +150,7 @@ class _Placer:
         local = prefix.local_rank if prefix.local_rank is not None else _whole(fields.get("local_rank"))
         return Event(
             name=name,
-            source=replace(source, path=self._reading.name),
+            source=source,
             fields=fields,
             rank=self._rank(prefix, fields),
             host=prefix.host or self._reading.host,
@@ -156,6 +158,7 @@ class _Placer:
             time=clock.read(source.text[len(prefix.label) :] if prefix.label else source.text),
             step=step,
             phase=phase,
+            run=self._run,
             order=position,
             context=context,
         )
@@ -177,7 +180,7 @@ class _Placer:
         step, phase = (last.step, last.phase) if last else (None, "start")
         found: dict[int | str, Event] = {}
         spare: Event | None = None
-        for source, position in _backwards(tail):
+        for source, position in _backwards(self._reading.name, tail):
             prefix = split(source.text, self._lines.style)
             rank = self._rank(prefix, {})
             key = prefix.label if rank is None else rank
@@ -196,7 +199,7 @@ class _Placer:
         return list(found.values()) or ([spare] if spare else [])
 
 
-def _backwards(tail: deque[Segment]) -> Iterator[tuple[Source, int]]:
+def _backwards(name: str, tail: deque[Segment]) -> Iterator[tuple[Source, int]]:
     """The last lines of a file from its end, each with its number and position."""
     seen = 0
     for segment in reversed(tail):
@@ -205,7 +208,7 @@ def _backwards(tail: deque[Segment]) -> Iterator[tuple[Source, int]]:
         while end > 0 and seen < TAIL_LINES:
             start = segment.units.rfind(b"\n", 0, end) + 1
             if start < end:
-                yield Source("log", "", line, text_of(segment.units[start:end][:4096])), segment.offset + start
+                yield Source("log", name, line, text_of(segment.units[start:end][:4096])), segment.offset + start
                 seen += 1
             if start and segment.data[start - 1 : start] == b"\n":
                 line -= 1
