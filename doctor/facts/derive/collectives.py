@@ -26,7 +26,7 @@ GIVES = (
     *("hang.all_ranks_report", "hang.only_rank0_silent", "hang.min_seq", "hang.seq_spread", "hang.completed_spread"),
     *("hang.same_seq", "hang.ops", "hang.ops_differ", "hang.numel_differ", "hang.numel_in", "hang.scalar"),
     *("hang.point_to_point", "hang.startup", "hang.early", "hang.timeout", "hang.behind_ranks", "hang.busy_rank"),
-    *("hang.busy_line", "hang.phase", "hang.groups"),
+    *("hang.busy_line", "hang.phase", "hang.groups", "hang.desync"),
 )
 
 STARTUP_SEQ = 10
@@ -109,6 +109,8 @@ class _Hang:
             yield "hang.same_seq", None if spread is None else spread == 0, none
             yield "hang.ops_differ", len(ops) > 1 if ops else None, none
             yield "hang.numel_differ", _sizes_differ(waits) if numels else None, none
+            if ops or spread is not None:
+                yield "hang.desync", len(ops) > 1 or bool(spread), none
         yield "hang.numel_in", max(numels, default=None), none
         yield "hang.scalar", max(numels) <= 1 if numels else None, none
         yield "hang.point_to_point", any(op in POINT_TO_POINT for op in ops) if ops else None, none

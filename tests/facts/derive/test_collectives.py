@@ -76,6 +76,7 @@ def test_world_size_comes_from_nccl() -> None:
 def test_ranks_in_different_operations() -> None:
     found = hang([timeout(0, 478, "BROADCAST"), timeout(1, 478, "ALLREDUCE")])
     assert found["hang.ops_differ"] is True
+    assert found["hang.desync"] is True
     assert found["hang.same_seq"] is True
     assert "hang.numel_differ" not in found
 
