@@ -11,7 +11,7 @@ from doctor.facts.store import FactStore
 
 KILLS = ("host.oom_killer", "host.oom_scheduler", "ray.oom", "host.sigkill", "python.host_memory_error")
 NEEDS = (*(f"event:{name}" for name in KILLS), "config.params", "event:dataloader.worker_killed")
-GIVES = ("hostmem.phase", "hostmem.killed_rss", "hostmem.rss_is_model", "hostmem.killed_python")
+GIVES = ("hostmem.kills", "hostmem.phase", "hostmem.killed_rss", "hostmem.rss_is_model", "hostmem.killed_python")
 
 PHASE_ORDER = ("start", "launch", "init", "load", "training", "eval", "save", "exit")
 MODEL_SHARES = ((0.7, 1.6), (1.7, 2.6))
@@ -24,6 +24,7 @@ def derive(store: FactStore) -> Iterable[Fact]:
         for event in store.events(name):
             kills.setdefault(entity_of(event), []).append(event)
     for entity, events in kills.items():
+        yield fact("hostmem.kills", len(events), entity, events[0])
         yield from _phase(entity, events, store)
         yield from _size(entity, events, store)
 

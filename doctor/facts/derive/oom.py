@@ -17,7 +17,8 @@ from doctor.facts.units import parse_size
 
 NEEDS = (
     *("event:torch.cuda_oom", "event:memory.sample", "event:deepspeed.bucket", "event:progress.step"),
-    *("event:progress.bar", "config.zero_stage"),
+    *("event:progress.bar", "config.zero_stage", "event:torch.cuda_oom_driver", "event:torch.library_alloc_failed"),
+    "event:vllm.startup_memory",
     *("config.world_size", "config.tp", "config.pp", "config.cp", "config.dp", "config.vocab_size", "config.seq_len"),
     *("config.micro_batch", "config.num_heads", "config.params", "config.reduce_bucket", "config.model"),
     *("config.allgather_bucket", "config.prefetch_bucket", "config.max_tokens_per_gpu", "config.dp_shard"),
@@ -30,6 +31,7 @@ GIVES = (
     "oom.request_equals_shard",
 )
 
+REPORTS = ("torch.cuda_oom", "torch.cuda_oom_driver", "torch.library_alloc_failed", "vllm.startup_memory")
 MIB = 1024**2
 ROUNDING = 2 * MIB
 DEFAULT_BUCKET = 5e8
@@ -41,6 +43,7 @@ _SIZE = re.compile(r"Tried to allocate ([\d.]+) ?([KMGT]?)i?(?:B|bytes)")
 
 
 def derive(store: FactStore) -> Iterable[Fact]:
+    yield from _counts(store)
     by_run: dict[str, list[Event]] = {}
     for event in store.events("torch.cuda_oom"):
         by_run.setdefault(entity_of(event), []).append(event)
@@ -54,6 +57,16 @@ def derive(store: FactStore) -> Iterable[Fact]:
         yield from _steps(entity, events[0], store)
 
 
+def _counts(store: FactStore) -> Iterator[Fact]:
+    """How often the GPU ran out, whoever reports it; nothing when it never did."""
+    reported: dict[str, list[Event]] = {}
+    for name in REPORTS:
+        for event in store.events(name):
+            reported.setdefault(entity_of(event), []).append(event)
+    for entity, events in reported.items():
+        yield fact("oom.count", len(events), entity, events[0])
+
+
 def fact(name: str, value: Value, entity: str, *events: Event) -> Fact:
     return Fact(name, value, entity, Source("derived"), None, Quality.DERIVED, tuple(e.source for e in events))
 
@@ -65,7 +78,6 @@ def number(event: Event, name: str) -> float | None:
 
 def _sizes(entity: str, events: Sequence[Event]) -> Iterator[Fact]:
     first = next((e for e in events if number(e, "total") is not None), events[0])
-    yield fact("oom.count", len(events), entity, first)
     for name, field in (("oom.requested", "requested"), ("oom.capacity", "total")):
         if (value := number(first, field)) is not None:
             yield fact(name, int(value), entity, first)
