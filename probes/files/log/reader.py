@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from itertools import chain, islice
 from pathlib import Path
 
-from doctor.facts.model import Event, Source, Value
+from doctor.facts.model import Event, Source, Symptom, Value
 from probes.files.log.captures import typed
 from probes.files.log.clock import Clock
 from probes.files.log.lines import BULK, TRACEBACK, Hit, Lines, Patterns
@@ -126,6 +126,10 @@ class _Placer:
         context: tuple[Source, ...] = ()
         if hit.spec is not None:
             fields = typed(hit.groups, hit.spec.fields)
+            if hit.spec.symptom is not Symptom.NONE:
+                fields["symptom"] = hit.spec.symptom.value
+            if hit.spec.follows:
+                fields["follows"] = True
         elif hit.traceback is not None:
             fields = fields_of(hit.traceback)
         if hit.raised is not None:

@@ -23,6 +23,9 @@ NEW_RECORD = re.compile(
     r"\s*$|frame #|Exception raised from|\*{5}|={5}|-{5}|\[[A-Z] ?\d|[IWEF]\d{3,4} |\[?\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|"
     r"[\w.-]+:\d+:\d+ \[-?\d|\[rank|wandb:|\{'|(?:INFO|WARNING|ERROR|DEBUG)\b|terminate called|srun:|Traceback"
 )
+REPORTED = re.compile(r"(?:ChildFailedError|CalledProcessError|ProcessExitedException|KeyboardInterrupt|SystemExit|SignalException)$")
+"""Exceptions by which one process says that another one ended."""
+
 FRAMES = 30
 CONTEXT = 12
 MESSAGE_LINES = 8
@@ -220,5 +223,8 @@ def fields_of(tb: Traceback) -> dict[str, Value]:
         "cause_message": cause.message if cause else "",
         "cause_frames": cause.text if cause else "",
         "traceback": now.text,
+        "symptom": "fatal",
     }
+    if REPORTED.search(now.exception):
+        fields["follows"] = True
     return fields
