@@ -145,7 +145,10 @@ class Script:
             if not begun:
                 here = line + raw.count("\n", 0, at)
             at = token.end()
-            if kind in ("blank", "carry", "end", "redirect", "comment") and not (kind == "comment" and begun):
+            if kind == "comment" and begun:
+                # Inside a word `#` is a letter like any other.
+                buffer, at = buffer + "#", token.start() + 1
+            elif kind in ("blank", "carry", "end", "redirect", "comment"):
                 if begun and not (kind == "redirect" and buffer.isdigit()):
                     yield self._word(buffer, here)
                 begun, quoted, buffer = False, False, ""
@@ -153,10 +156,15 @@ class Script:
                     yield Word("\0", here)
             elif kind == "expansion" and not begun and ENDS_WORD.match(raw, at):
                 values = self._values(text)
-                for value in (Word(text, here),) if values is None else values:
-                    yield from (replace(piece, line=piece.line or here) for piece in value.pieces())
+                self._assumed = False
+                pieces = [piece for value in (values or (Word(text, here),)) for piece in value.pieces()]
+                pieces = [] if values == () else pieces[: self._budget]
+                self._budget -= len(pieces)
+                yield from (replace(piece, line=piece.line or here) for piece in pieces)
             elif kind == "items" and not begun and ITEMS.fullmatch(text) and self._values(text.strip('"')) is not None:
-                yield from self._values(text.strip('"')) or ()
+                items = (self._values(text.strip('"')) or ())[: self._budget]
+                self._budget, self._assumed = self._budget - len(items), False
+                yield from items
             elif kind == "open":
                 end = closing(raw, at - 1)
                 inside = raw[token.start() : end]
