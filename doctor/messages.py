@@ -149,7 +149,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "input.probe_says": ("{path}: {text}", "{path}：{text}"),
     "input.nothing": ("nothing to diagnose: {first}", "没有可诊断的内容：{first}"),
-    "input.grouped": ("{first} (and {n} more files)", "{first}（另有 {n} 个文件）"),
+    "input.grouped": ("{first} (likewise: {names})", "{first}（同样：{names}）"),
     "answers.unreadable": ("answers: {reason}", "答案文件：{reason}"),
     "answers.unknown": ("{path}: unknown fact {name}{hint}", "{path}：未知的事实 {name}{hint}"),
     "answers.type": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from doctor.engine.diagnose import diagnose
@@ -40,7 +41,7 @@ def analyze_paths(
     base = loaded.base
     stated = list(read_answers(answers, base.catalogue)) if answers else []
     gathered = gather(_named(found.files, paths), base.events)
-    notes = list(found.notes)
+    notes = [replace(note, path=_shown(note.path, paths)) for note in found.notes]
     if paths and not any(given.kind for given in gathered.inputs):
         raise InputError((notes + [note for given in gathered.inputs for note in given.notes])[0])
     store = FactStore([*gathered.facts, *facts, *stated], gathered.events)
@@ -58,8 +59,11 @@ def analyze_paths(
 
 
 def _named(files: Sequence[tuple[str, int]], paths: Sequence[str | os.PathLike[str]]) -> list[File]:
-    """The files with the names they are shown by: within the folder, if one was given, else as they were given."""
-    root = os.fspath(paths[0]) if len(paths) == 1 else ""
-    if root and os.path.isdir(root):
-        return [File(path, os.path.relpath(path, root), size) for path, size in files]
-    return [File(path, path, size) for path, size in files]
+    return [File(path, _shown(path, paths), size) for path, size in files]
+
+
+def _shown(path: str, paths: Sequence[str | os.PathLike[str]]) -> str:
+    """The name a file is shown by: its path within the folder, if one was given, else as it was given."""
+    root = os.fspath(paths[0])
+    inside = len(paths) == 1 and path != root and os.path.isdir(root)
+    return os.path.relpath(path, root) if inside else path

@@ -28,7 +28,7 @@ SHARED, LEAST = 16 << 20, 1 << 15
 arguments at the beginning, and a thousand logs must not be read twice."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Taken:
     """A file with what it was taken for and the remarks on it."""
 

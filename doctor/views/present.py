@@ -81,15 +81,18 @@ def note_text(note: Note, lang: str) -> str:
 
 
 def warnings(report: Report, lang: str) -> list[str]:
-    """The remarks on the input, each kind of remark once with the number of files it holds for."""
-    grouped: dict[tuple[str, str], list[str]] = {}
+    """The remarks on the input, each kind of remark once with the files it holds for."""
+    alike: dict[tuple[str, str], list[Note]] = {}
     for note in report.all_notes:
-        same = "".join(f"{value}\0" for value in note.values.values())
-        grouped.setdefault((note.key, same), []).append(note_text(note, lang))
-    return [
-        texts[0] if len(texts) == 1 else say(lang, "input.grouped", first=texts[0], n=len(texts) - 1)
-        for texts in grouped.values()
-    ]
+        alike.setdefault((note.key, "\0".join(note.values.values())), []).append(note)
+    return [_grouped(notes, lang) for notes in alike.values()]
+
+
+def _grouped(notes: list[Note], lang: str) -> str:
+    first = note_text(notes[0], lang)
+    if len(notes) == 1:
+        return first
+    return say(lang, "input.grouped", first=first, names=_names([note.path for note in notes[1:]]))
 
 
 def event_meaning(report: Report, name: str, lang: str) -> str:

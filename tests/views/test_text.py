@@ -24,7 +24,7 @@ def test_the_answer_comes_first_and_then_the_proof_the_fix_and_what_next(tmp_pat
         "MEM003 The allocator is fragmented",
         "memory snapshot: a fragmented cache",
         "not checked",
-        "core.1: passed over: not text (and 1 more files)",
+        "core.1: passed over: not text (likewise: core.2)",
     ]
     places = [shown.find(part) for part in wanted]
     assert -1 not in places, wanted[places.index(-1)] + "\n" + shown
