@@ -1,4 +1,4 @@
-"""What the NCCL lines of all ranks say together: hosts, versions, transports, interfaces, targets that fail, routes."""
+"""What the NCCL lines of all ranks say together: hosts, versions, transports, interfaces, targets that fail."""
 
 from __future__ import annotations
 
@@ -7,39 +7,34 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from ipaddress import ip_address, ip_network
 
-from doctor.facts.model import Event, Fact, Quality, Source, Value
+from doctor.facts.derive.network_lines import VIRTUAL, derived, host_of, number, version
+from doctor.facts.model import Event, Fact
 from doctor.facts.store import FactStore
 
 NEEDS = (
     *("event:nccl.version", "event:nccl.bootstrap_using", "event:nccl.net_interface", "event:nccl.using_network"),
     *("event:nccl.channel", "event:nccl.init_start", "event:nccl.init_complete", "event:nccl.mnnvl"),
-    *("event:nccl.connect_failed", "event:nccl.connect_retry", "event:nccl.recv_timed_out", "event:nccl.remote_closed"),
-    *("event:nccl.ofi_provider", "event:system.route", "event:system.gid_entry", "event:system.nccl_library"),
-    *("event:system.mtu", "event:torch.member", "config.nnodes", "node.interfaces", "env.NCCL_IB_GID_INDEX"),
+    *("event:nccl.connect_failed", "event:nccl.connect_retry", "event:nccl.recv_timed_out"),
+    *("event:nccl.socket_using", "event:torch.member", "config.nnodes"),
 )
 GIVES = (
     *("job.multi_node", "nccl.hosts", "nccl.version", "nccl.versions", "nccl.versions_differ", "nccl.networks"),
     *("nccl.networks_differ", "nccl.interfaces", "nccl.interface_virtual", "nccl.address_shared", "nccl.init_complete"),
     *("nccl.init_incomplete", "nccl.via_socket", "nccl.via_ib", "nccl.gdr_used", "nccl.gdr_missing"),
-    *("nccl.library_copies",),
+    *("nccl.gdr_differs", "nccl.socket_virtual", "nccl.address_ranges_differ"),
     *("net.targets", "net.target_loopback", "net.target_docker", "net.target_listed", "net.target_unlisted"),
-    *("net.routes_duplicate", "net.gid_not_routable", "net.gid_v2_index", "net.mtu_differs"),
     *("launch.members", "launch.members_expected"),
 )
 
-HOST = re.compile(r"(?:^|[>\s\]])([A-Za-z0-9][\w.-]{0,80}):\d+:\d+ (?:\[[\d,-]+\] )?")
-VIRTUAL = re.compile(
-    r"^(?:docker|virbr|veth|br-|cni|flannel|cali|vxlan|podman|lxc|lxd|tun|tap|kube|cilium|nodelocaldns|vmnet|wg|tailscale|zt)"
-)
-"""Names of bridges, container networks and tunnels: they do not lead to ranks on other hosts."""
 HOST_EVENTS = (
     *("nccl.bootstrap_using", "nccl.net_interface", "nccl.init_start", "nccl.init_complete", "nccl.using_network"),
 )
 FAILED_EVENTS = ("nccl.connect_failed", "nccl.connect_retry", "nccl.recv_timed_out")
+SOCKET_NAME = re.compile(r"\[\d+\]([^:\s]+):")
 DOCKER = ip_network("172.16.0.0/12")
 """Docker takes its bridges from 172.17.0.0/16 upwards; a target here counts as such only when no host lists it."""
-AUTOMATIC_GID = (2, 21)
-"""NCCL chooses the RoCE GID index by itself from this version on; before, it used index 0."""
+GPUS_OF_A_HOST = 8
+"""A world of so few ranks whose channels never leave a host fits into one."""
 
 
 def derive(store: FactStore) -> Iterator[Fact]:
@@ -51,19 +46,7 @@ def derive(store: FactStore) -> Iterator[Fact]:
     yield from _progress(store)
     yield from _channels(store)
     yield from _targets(store)
-    yield from _tables(store)
     yield from _members(store)
-
-
-def _fact(name: str, value: Value, events: Iterable[Event] = ()) -> Fact:
-    sources: dict[Source, None] = dict.fromkeys(event.source for event in events)
-    return Fact(name, value, source=Source("derived", text=name), quality=Quality.DERIVED, because=tuple(sources)[:8])
-
-
-def host_of(event: Event) -> str:
-    """The host of an NCCL line: as the log says, else from the HOST:PID:TID in front of the line."""
-    found = HOST.search(event.source.text)
-    return found[1] if found else event.host or ""
 
 
 def _by_host(events: Iterable[Event]) -> dict[tuple[str, str], list[Event]]:
@@ -82,15 +65,26 @@ def _hosts(store: FactStore) -> Iterator[Fact]:
         runs[run].add(host)
     most = max(runs.values(), key=len, default=set())
     if most:
-        yield _fact("nccl.hosts", len(most), [groups[key][0] for key in groups if key[1] in most])
+        yield derived("nccl.hosts", len(most), [groups[key][0] for key in groups if key[1] in most])
     between = [e for e in store.events("nccl.channel") if str(e.fields.get("via", "")).startswith("NET/")]
-    between += [e for e in store.events("nccl.mnnvl") if _number(e.fields.get("nodes")) > 1]
+    between += [e for e in store.events("nccl.mnnvl") if number(e.fields.get("nodes")) > 1]
     nodes = store.get("config.nnodes")
-    if len(most) > 1 or between or (nodes is not None and isinstance(nodes.value, int) and nodes.value > 1):
+    stated = number(nodes.value) if nodes is not None else 0
+    if len(most) > 1 or between or stated > 1:
         shown = between[:2] or [groups[key][0] for key in groups if key[1] in most][:4]
-        yield _fact("job.multi_node", True, shown)
-    elif most or nodes is not None:
-        yield _fact("job.multi_node", False, ())
+        yield derived("job.multi_node", True, shown)
+    elif stated == 1 or _all_on_one_host(store):
+        yield derived("job.multi_node", False)
+
+
+def _all_on_one_host(store: FactStore) -> bool:
+    """Do the communicators have no more ranks than this log shows, or do channels stay within the host?"""
+    if any(number(event.fields.get("nodes")) == 1 for event in store.events("nccl.mnnvl")):
+        return True
+    inits = [*store.events("nccl.init_complete"), *store.events("nccl.init_start")]
+    ranks = {event.fields.get("comm_rank") for event in inits}
+    world = max((number(event.fields.get("nranks")) for event in inits), default=0)
+    return bool(inits) and (len(ranks) >= world or (world <= GPUS_OF_A_HOST and bool(store.events("nccl.channel"))))
 
 
 def _versions(store: FactStore) -> Iterator[Fact]:
@@ -99,14 +93,16 @@ def _versions(store: FactStore) -> Iterator[Fact]:
     for event in events:
         versions.setdefault(str(event.fields.get("version", "")).split("+")[0], event)
     if not versions:
+        if store.event_names():
+            yield derived("nccl.versions_differ", False)
         return
-    yield _fact("nccl.versions", tuple(sorted(versions)), versions.values())
-    yield _fact("nccl.version", min(versions, key=_version), list(versions.values())[:1])
+    yield derived("nccl.versions", tuple(sorted(versions)), versions.values())
+    yield derived("nccl.version", min(versions, key=version), list(versions.values())[:1])
     yield from _differ("nccl.versions_differ", events, "version")
 
 
 def _differ(name: str, events: Iterable[Event], field: str) -> Iterator[Fact]:
-    """Do hosts of one run disagree in `field`? Unknown when fewer than two hosts say."""
+    """Do hosts of one run disagree in `field`? Not as long as fewer than two hosts say."""
     runs: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     shown: dict[str, Event] = {}
     for (run, host), group in _by_host(events).items():
@@ -115,16 +111,16 @@ def _differ(name: str, events: Iterable[Event], field: str) -> Iterator[Fact]:
             runs[run][host].add(value)
             shown.setdefault(f"{run} {host} {value}", event)
     told = [hosts for hosts in runs.values() if len(hosts) > 1]
-    if told:
-        differ = any(len({frozenset(values) for values in hosts.values()}) > 1 for hosts in told)
-        yield _fact(name, differ, shown.values() if differ else ())
+    differ = any(len({frozenset(values) for values in hosts.values()}) > 1 for hosts in told)
+    yield derived(name, differ, shown.values() if differ else ())
 
 
 def _networks(store: FactStore) -> Iterator[Fact]:
     events = store.events("nccl.using_network")
     networks = {str(event.fields.get("network", "")).strip(): event for event in events}
     if networks:
-        yield _fact("nccl.networks", tuple(sorted(networks)), networks.values())
+        yield derived("nccl.networks", tuple(sorted(networks)), networks.values())
+    if store.event_names():
         yield from _differ("nccl.networks_differ", events, "network")
 
 
@@ -133,27 +129,37 @@ def _interfaces(store: FactStore) -> Iterator[Fact]:
     several = len({host for _, host in _by_host(events)}) > 1
     if not events:
         if store.event_names():
-            yield _fact("nccl.interface_virtual", False)
+            for name in ("interface_virtual", "socket_virtual", "address_shared", "address_ranges_differ"):
+                yield derived(f"nccl.{name}", False)
         return
     pairs = dict.fromkeys(f"{host_of(e) or '?'}={e.fields.get('interface', '')}" for e in events)
-    yield _fact("nccl.interfaces", tuple(pairs), events[:4])
+    yield derived("nccl.interfaces", tuple(pairs), events[:4])
     virtual = [e for e in events if VIRTUAL.match(str(e.fields.get("interface", "")))]
     virtual += [e for e in events if several and e.fields.get("interface") == "lo"]
-    yield _fact("nccl.interface_virtual", bool(virtual), virtual)
+    yield derived("nccl.interface_virtual", bool(virtual), virtual)
+    sockets = store.events("nccl.socket_using")
+    odd = [e for e in sockets if any(map(VIRTUAL.match, SOCKET_NAME.findall(str(e.fields.get("interfaces", "")))))]
+    yield derived("nccl.socket_virtual", bool(odd), odd)
+    yield from _addresses(events, several)
+
+
+def _addresses(events: list[Event], several: bool) -> Iterator[Fact]:
+    """Addresses that cannot be those of different hosts of one network: shared ones, or of unrelated ranges."""
     users: dict[tuple[str, str], dict[str, Event]] = defaultdict(dict)
     for event in events:
         users[event.run, str(event.fields.get("address", ""))].setdefault(host_of(event), event)
     shared = [e for (_, address), hosts in users.items() if address and len(hosts) > 1 for e in hosts.values()]
-    if several:
-        yield _fact("nccl.address_shared", bool(shared), shared)
+    ranges = {str(e.fields.get("address", "")).split(".")[0]: e for e in events if several}
+    yield derived("nccl.address_shared", several and bool(shared), shared if several else ())
+    yield derived("nccl.address_ranges_differ", len(ranges) > 1, ranges.values() if len(ranges) > 1 else ())
 
 
 def _progress(store: FactStore) -> Iterator[Fact]:
     complete = store.events("nccl.init_complete")
     begun = store.events("nccl.init_start") or store.events("nccl.bootstrap_using")
     if complete or begun:
-        yield _fact("nccl.init_complete", bool(complete), complete[:2])
-        yield _fact("nccl.init_incomplete", bool(begun) and not complete, begun[:2])
+        yield derived("nccl.init_complete", bool(complete), complete[:2])
+        yield derived("nccl.init_incomplete", bool(begun) and not complete, begun[:2])
 
 
 def _channels(store: FactStore) -> Iterator[Fact]:
@@ -162,13 +168,16 @@ def _channels(store: FactStore) -> Iterator[Fact]:
         return
     by_socket = [e for e in events if "NET/Socket" in str(e.fields["via"])]
     by_ib = [e for e in events if re.match(r"NET/(?:IB|IBext)", str(e.fields["via"]))]
-    yield _fact("nccl.via_socket", bool(by_socket), by_socket[:2])
-    yield _fact("nccl.via_ib", bool(by_ib), by_ib[:2])
+    yield derived("nccl.via_socket", bool(by_socket), by_socket[:2])
+    yield derived("nccl.via_ib", bool(by_ib), by_ib[:2])
     if by_ib:
         direct = [e for e in by_ib if "GDRDMA" in str(e.fields["via"])]
         staged = [e for e in by_ib if "GDRDMA" not in str(e.fields["via"])]
-        yield _fact("nccl.gdr_used", bool(direct), direct[:2])
-        yield _fact("nccl.gdr_missing", bool(staged), staged[:2])
+        yield derived("nccl.gdr_used", bool(direct), direct[:2])
+        yield derived("nccl.gdr_missing", bool(staged), staged[:2])
+        use = {host for _, host in _by_host(direct)}
+        never = [e for (_, host), group in _by_host(staged).items() if host not in use for e in group[:1]]
+        yield derived("nccl.gdr_differs", bool(use and never), [*direct[:1], *never] if use else ())
 
 
 def _targets(store: FactStore) -> Iterator[Fact]:
@@ -180,11 +189,11 @@ def _targets(store: FactStore) -> Iterator[Fact]:
     for address, event in targets.items():
         kinds[_kind(address, listed)].append(event)
     if targets:
-        yield _fact("net.targets", tuple(sorted(targets)), targets.values())
+        yield derived("net.targets", tuple(sorted(targets)), targets.values())
     if not store.event_names():
         return
     for kind in ("loopback", "docker", "listed", "unlisted"):
-        yield _fact(f"net.target_{kind}", bool(kinds[kind]), kinds[kind])
+        yield derived(f"net.target_{kind}", bool(kinds[kind]), kinds[kind])
 
 
 def _kind(address: str, listed: set[str]) -> str:
@@ -206,75 +215,11 @@ def _same_block(address: str, listed: set[str]) -> bool:
     return address.rsplit(".", 2)[0] in {other.rsplit(".", 2)[0] for other in listed}
 
 
-def _tables(store: FactStore) -> Iterator[Fact]:
-    yield from _routes(store)
-    yield from _gids(store)
-    mtus: dict[str, dict[int, Event]] = defaultdict(dict)
-    for event in store.events("system.mtu"):
-        interface = str(event.fields.get("interface", ""))
-        if not VIRTUAL.match(interface) and interface != "lo":
-            group = interface or "adapter"
-            mtus[group].setdefault(int(_number(event.fields.get("mtu"))), event)
-    if mtus:
-        differ = [e for values in mtus.values() if len(values) > 1 for e in values.values()]
-        yield _fact("net.mtu_differs", bool(differ), differ)
-    copies: dict[str, Event] = {}
-    for event in store.events("system.nccl_library"):
-        place = str(event.fields.get("path", "")) or f"nvidia-nccl-cu{event.fields.get('cuda')}"
-        copies.setdefault(re.sub(r"(?:libnccl\.so)[.\d]*$", "libnccl.so", place), event)
-    if copies:
-        yield _fact("nccl.library_copies", len(copies), copies.values())
-
-
-def _routes(store: FactStore) -> Iterator[Fact]:
-    routes: dict[tuple[str, str], dict[str, Event]] = defaultdict(dict)
-    for event in store.events("system.route"):
-        interface = str(event.fields.get("interface", ""))
-        if not VIRTUAL.match(interface):
-            routes[event.source.path, str(event.fields.get("subnet", ""))].setdefault(interface, event)
-    if routes:
-        twice = [e for interfaces in routes.values() if len(interfaces) > 1 for e in interfaces.values()]
-        yield _fact("net.routes_duplicate", bool(twice), twice)
-
-
-def _gids(store: FactStore) -> Iterator[Fact]:
-    entries = store.events("system.gid_entry")
-    if not entries:
-        return
-    routable = [e for e in entries if e.fields.get("version") == "v2" and _is_ipv4_gid(e)]
-    if routable:
-        yield _fact("net.gid_v2_index", int(_number(routable[0].fields.get("index"))), routable[:2])
-    chosen = store.get("env.NCCL_IB_GID_INDEX")
-    version = store.events("nccl.version")
-    index = int(_number(chosen.value)) if chosen is not None else 0
-    automatic = bool(version) and _version(str(version[0].fields.get("version"))) >= AUTOMATIC_GID
-    if (chosen is None and (automatic or not version)) or index < 0:
-        return
-    used = [e for e in entries if e.fields.get("index") == index]
-    wrong = bool(routable) and not any(e in routable for e in used)
-    yield _fact("net.gid_not_routable", wrong, [*used[:2], *routable[:2]])
-
-
-def _is_ipv4_gid(event: Event) -> bool:
-    return bool(event.fields.get("address")) or "ffff:" in str(event.fields.get("gid", ""))
-
-
 def _members(store: FactStore) -> Iterator[Fact]:
     runs: dict[str, list[Event]] = defaultdict(list)
     for event in store.events("torch.member"):
         runs[event.run].append(event)
     if runs:
         events = max(runs.values(), key=len)
-        yield _fact("launch.members", len({e.fields.get("global_rank") for e in events}), events[:4])
-        yield _fact("launch.members_expected", max(int(_number(e.fields.get("members"))) for e in events), events[:1])
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", text.split("+")[0])[:3])
-
-
-def _number(value: object) -> float:
-    try:
-        return float(value) if isinstance(value, str | int | float) else 0.0
-    except ValueError:
-        return 0.0
+        yield derived("launch.members", len({e.fields.get("global_rank") for e in events}), events[:4])
+        yield derived("launch.members_expected", max(int(number(e.fields.get("members"))) for e in events), events[:1])
