@@ -145,6 +145,8 @@ def _start(text: str) -> tuple[str, str, str] | None:
         return host_in_command(text), strip_wrappers(text), ""
     if match := _TITLE.match(text):
         title = match["title"]
+        if title.endswith("ping statistics"):
+            return None
         named = _HOST_WORD.search(title)
         command = command_of(title)
         if named or command:

@@ -17,7 +17,7 @@ FEWEST_EVEN = 0.8
 """Share of the rows that must have as many cells as the heading: a log with commas has not."""
 
 _GAP = re.compile(r"\s{2,}")
-_RULE = re.compile(r"^[-+:=|\s]+$")
+_RULE = re.compile(r"^[-+:=|\s]*$")
 _NUMBER = re.compile(
     r"^\s*[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:[eE][-+]?\d{1,3})?\s*(?P<unit>%|[a-zµ]{1,12})?\s*$",
     re.IGNORECASE,
@@ -53,7 +53,9 @@ def parse(data: bytes) -> Table | None:
         return None
     lines = [*_lines(data.decode("utf-8-sig", errors="replace"))]
     notes = tuple(Row((), number, text) for number, text in lines if text.lstrip().startswith(("#", "//")))
-    body = [(number, text) for number, text in lines if text.strip() and not text.lstrip().startswith(("#", "//"))]
+    body = [
+        (number, text) for number, text in lines if not _RULE.match(text) and not text.lstrip().startswith(("#", "//"))
+    ]
     if len(body) < 2:
         return None
     sign = _separator([text for _, text in body[:50]])

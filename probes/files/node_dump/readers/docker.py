@@ -156,7 +156,7 @@ def _facts(
     ipc = last.get("ipc", "")
     shm = size(last["shm"]) if "shm" in last else None
     if shm is not None or (ipc not in ("host",) and not ipc.startswith("container:")):
-        # Without --shm-size and without the host's IPC namespace docker mounts 64 MiB (docker run reference, --shm-size).
+        # Without --shm-size and the host's IPC namespace docker mounts 64 MiB (docker run reference, --shm-size).
         yield section.fact("container.shm_size", _DEFAULT_SHM if shm is None else shm, line)
     privileged = last.get("privileged", "").lower() == "true"
     for key in ("ipc", "network", "gpus", "cpuset", "runtime"):

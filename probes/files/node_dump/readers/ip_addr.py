@@ -11,7 +11,17 @@ from doctor.facts.model import Fact
 from probes.files.node_dump.text import Block, Line
 
 KIND = "ip addr"
-MARKS = (" mtu ", "inet ", "inet addr:", "Link encap:", " UP ", " UNKNOWN ", " DOWN ")
+MARKS = (
+    " mtu ",
+    "inet ",
+    "inet addr:",
+    "Link encap:",
+    " UP ",
+    " UNKNOWN ",
+    " DOWN ",
+    "does not exist",
+    "error fetching interface",
+)
 
 _IP = re.compile(
     r"^\s*\d+: (?P<name>[\w.@:-]+?)(?:@\S+)?: <(?P<flags>[A-Z_,-]*)>(?:.*?\bmtu (?P<mtu>\d+))"

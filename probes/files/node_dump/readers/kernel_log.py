@@ -26,7 +26,7 @@ _ACTIVE = re.compile(
     r"|Enabling IOMMU|Found IOMMU cap)"
     r"|AMD-Vi: (?:Event logged|IO_PAGE_FAULT)|IOMMU performance counters supported|AMD-Vi: Found IOMMU"
     r"|DMAR: (?:IOMMU enabled|Intel\(R\) Virtualization Technology for Directed I/O)|DMAR: \[DMA (?:Read"
-    r"|Write)|DMAR: \[DMA-|IOMMU: \d+"
+    r"|Write)|DMAR: \[DMA-"
 )
 _OFF = re.compile(
     r"AMD-Vi: (?:IOMMU )?[Dd]isabled|DMAR: (?:IOMMU disabled|No ATSR|Disable)|iommu: Disabled|DMAR-IR: disabled",
@@ -79,7 +79,7 @@ def read(section: Block) -> Iterator[Fact]:
             )
     if (
         found := option
-        or (domain if active or domain else None)
+        or (domain if active else None)
         or (("on", active) if active else None)
         or (("off", off) if off else None)
     ):

@@ -227,7 +227,7 @@ _FIELDS: Mapping[tuple[str, str], tuple[str, Callable[[str], Scalar | None]]] = 
 
 
 def _errors(section: Block, rows: list[_Row], gpu: str) -> Iterator[Fact]:
-    """ECC counters: sums over DRAM and SRAM (parity and SEC-DED), or the single- and double-bit totals of old drivers."""
+    """Sums over DRAM and SRAM (parity and SEC-DED), or the single- and double-bit totals of old drivers."""
     sums: dict[str, tuple[int, Line]] = {}
     for row in rows:
         place = row.heading if row.heading in ("Volatile", "Aggregate") else row.above

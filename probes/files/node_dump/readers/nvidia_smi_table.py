@@ -44,7 +44,8 @@ _PROCESS = re.compile(
 _NO_PROCESS = re.compile(r"^\|\s*No running processes found")
 _FAILED = re.compile(
     r"NVIDIA-SMI has failed because.*|Failed to initialize NVML: .*|^No devices were found|NVML library version: .*"
-    r"|Unable to determine the device handle for (?:gpu|GPU)\S*\s*(?P<bus>[0-9A-Fa-f:.]{8,20})?.*"
+    r"|Unable to determine the device handle for (?:gpu|GPU)"
+    r"(?:\s*(?:\d{1,2}:\s*)?(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d))?.*"
 )
 
 
@@ -172,7 +173,7 @@ def _processes(section: Block, listed: Line, processes: dict[str, list[tuple[int
 def _failure(section: Block, line: Line, match: re.Match[str]) -> Iterator[Fact]:
     text = match[0].strip()
     if match["bus"]:
-        gpu = section.gpu(match["bus"].strip(":.").lower())
+        gpu = section.gpu(match["bus"].lower())
         yield section.fact("gpu.unreadable", text, line, gpu)
     elif text.startswith("NVML library version:"):
         yield section.fact("node.nvml_version", text.rpartition(":")[2].strip(), line)

@@ -9,7 +9,18 @@ from doctor.facts.model import Fact
 from probes.files.node_dump.text import Block, Line
 
 KIND = "p2p test"
-MARKS = ("cuda:1", "P2P=", "Peer access", "peer access", "Verification error", "GPU1", "CAN Access Peer", "D\\D")
+MARKS = (
+    "cuda:1",
+    "P2P=",
+    "Peer access",
+    "peer access",
+    "Verification error",
+    "GPU1",
+    "to device",
+    "-> device",
+    "CAN Access Peer",
+    "D\\D",
+)
 
 _COPY = re.compile(
     r"\b(?:cuda:|GPU ?|device ?)(?P<a>\d{1,2})\s*(?:->|=>|to|→)\s*(?:cuda:|GPU ?"
