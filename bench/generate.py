@@ -52,7 +52,9 @@ def blocks(rank: int, ranks: int, rng: random.Random) -> Iterator[str]:
         step += 1
         seconds = 1_725_379_015 + step * 3
         stamp = f"2024-09-03 {seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d},{rng.randrange(1000):03d}"
-        lines = [rng.choice(HEALTHY).format(time=stamp, n=rng.randrange(10, 100_000)) for _ in range(rng.randrange(8, 13))]
+        lines = [
+            rng.choice(HEALTHY).format(time=stamp, n=rng.randrange(10, 100_000)) for _ in range(rng.randrange(8, 13))
+        ]
         lines.append(
             f" [{stamp[:19]}] iteration {step:8d}/  120000 | consumed samples: {step * 512:12d} | elapsed time per iteration "
             f"(ms): {rng.gauss(3000, 40):.1f} | throughput per GPU (TFLOP/s/GPU): {rng.gauss(390, 4):.1f} | learning rate: "

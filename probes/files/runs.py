@@ -23,7 +23,10 @@ COMPARED = re.compile(
     r"first|second|on|off|enabled|disabled|vs)(?![a-z])",
     re.IGNORECASE,
 )
-SIZED = re.compile(r"(?<![a-z])(?:(?:tp|pp|dp|cp|ep|zero|stage|bs|mbs|gbs|world|np|n)[-_]?\d+|\d+[-_]?x?(?:gpus?|nodes?|ranks?|gbps|k)|\d+x\d+)(?![a-z0-9])", re.I)
+SIZED = re.compile(
+    r"(?<![a-z])(?:(?:tp|pp|dp|cp|ep|zero|stage|bs|mbs|gbs|world|np|n)[-_]?\d+|\d+[-_]?x?(?:gpus?|nodes?|ranks?|gbps|k)|\d+x\d+)(?![a-z0-9])",
+    re.I,
+)
 JOB = "job"
 
 
@@ -95,4 +98,6 @@ def _by_folder(members: Sequence[_File]) -> dict[str, str]:
     repeated = len(named) > 1 and any(folders[a] & folders[b] for a in named for b in named if a < b)
     if not repeated:
         return {}
-    return {file.name: file.stem.split("/")[0] for file in members if file.stem.split("/")[0] in named and "/" in file.stem}
+    return {
+        file.name: file.stem.split("/")[0] for file in members if file.stem.split("/")[0] in named and "/" in file.stem
+    }

@@ -56,7 +56,9 @@ def read_texts(
 
 
 @lru_cache(maxsize=8)
-def _matcher(texts: tuple[str, ...], cache_dir: Path | None, engines: tuple[str, ...]) -> tuple[Matcher, tuple[str, ...]]:
+def _matcher(
+    texts: tuple[str, ...], cache_dir: Path | None, engines: tuple[str, ...]
+) -> tuple[Matcher, tuple[str, ...]]:
     return build(texts, cache_dir, engines)
 
 

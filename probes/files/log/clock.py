@@ -13,7 +13,9 @@ MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 MONTH = r"(?P<name>[A-Z][a-z]{2})"
 
 SHAPES: tuple[re.Pattern[str], ...] = (
-    re.compile(r"(?P<y>(?:19|20)\d\d)[-/.](?P<mo>\d\d)[-/.](?P<d>\d\d)[ T_,-]{1,2}" + TIME + r" ?(?P<z>Z\b|[+-]\d\d:?\d\d\b)?"),
+    re.compile(
+        r"(?P<y>(?:19|20)\d\d)[-/.](?P<mo>\d\d)[-/.](?P<d>\d\d)[ T_,-]{1,2}" + TIME + r" ?(?P<z>Z\b|[+-]\d\d:?\d\d\b)?"
+    ),
     re.compile(MONTH + r" +(?P<d>\d{1,2}) " + TIME + r" (?P<y>20\d\d)"),  # ctime, dmesg -T
     re.compile(r"(?P<mo>\d\d)/(?P<d>\d\d)/(?P<y>20\d\d),? " + TIME),  # Hugging Face, US order
     re.compile(r"\b[IWEFCD](?P<mo>\d{1,2})(?P<d>\d\d) " + TIME),  # glog: c10 does not pad the month
@@ -54,7 +56,13 @@ class Clock:
         fraction = float("0." + (part.get("f") or "0"))
         zone = _zone(part.get("z"))
         moment = datetime(
-            day.year, day.month, day.day, int(part["h"] or 0), int(part["m"] or 0), min(int(part["s"] or 0), 59), tzinfo=zone
+            day.year,
+            day.month,
+            day.day,
+            int(part["h"] or 0),
+            int(part["m"] or 0),
+            min(int(part["s"] or 0), 59),
+            tzinfo=zone,
         )
         seconds = moment.timestamp() + fraction
         if "d" not in part and seconds < self.last - 12 * 3600:
@@ -76,9 +84,7 @@ class Clock:
             return date(2000 + int(short), month, number)
         # A log may run over New Year, but is not much younger than the last known day.
         years = (self.day.year + 1, self.day.year, self.day.year - 1, self.day.year - 2)
-        return next(
-            day for day in (_date(year, month, number) for year in years) if day and day <= self.day + AHEAD
-        )
+        return next(day for day in (_date(year, month, number) for year in years) if day and day <= self.day + AHEAD)
 
 
 def _date(year: int, month: int, number: int) -> date | None:

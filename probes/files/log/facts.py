@@ -72,14 +72,18 @@ def _steps(events: Sequence[Event], entity: str) -> Iterator[Fact]:
             # The first step is warm-up: compilation, autotuning, communicators.
             steady = timed[1:] or timed
             value = median(seconds for seconds, _ in steady)
-            yield Fact("run.step_time", value, entity, steady[-1][1].source, quality=Quality.DERIVED, because=_few(steady))
+            yield Fact(
+                "run.step_time", value, entity, steady[-1][1].source, quality=Quality.DERIVED, because=_few(steady)
+            )
             break
     for name in THROUGHPUT:
         rates = [(value, event) for event in events for value in _numbers(event, (name,)) if value > 0]
         if rates:
             steady = rates[1:] or rates
             value = median(rate for rate, _ in steady)
-            yield Fact("run.throughput", value, entity, steady[-1][1].source, quality=Quality.DERIVED, because=_few(steady))
+            yield Fact(
+                "run.throughput", value, entity, steady[-1][1].source, quality=Quality.DERIVED, because=_few(steady)
+            )
             break
 
 

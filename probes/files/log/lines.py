@@ -18,7 +18,6 @@ from probes.files.log.segments import LINE, Segment, text_of
 from probes.files.log.tracebacks import Raised, Traceback, Tracebacks
 
 TEXT = 4096
-SMALL = 1 << 15
 SAMPLE = 16
 BULK = 500
 BULK_SERIOUS = 10_000
@@ -110,7 +109,7 @@ class Lines:
     _bulk: set[int] = field(default_factory=set)
     _skipped: dict[int, Segment] = field(default_factory=dict)
     _missed: dict[int, int] = field(default_factory=lambda: defaultdict(int))
-    _segments: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    _searched: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     _thinned_out: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     _step: int | None = None
     _phase: str = "start"
@@ -118,14 +117,14 @@ class Lines:
     def feed(self, segment: Segment) -> None:
         """Read a segment. One that holds bulk messages only is skipped, but stays at hand until the next is read."""
         found = None
-        if segment.number and len(segment.units) > SMALL:
+        if segment.number:
             found = self.matcher.which(segment.units)
             if not self._tracebacks:
                 if not found:
                     return
                 if segment.number % SAMPLE and self._bulk.issuperset(found):
                     for index in found:
-                        self._missed[index] += 1
+                        self._missed[index] += len(segment.data)
                         self._skipped[index] = segment
                     return
             if not self._bulk.issuperset(found):
@@ -139,11 +138,11 @@ class Lines:
             self._keep_traceback(traceback)
 
     def counts(self) -> dict[str, int]:
-        """Occurrences of each event; of bulk messages, as many as the segments that were read let expect."""
+        """Occurrences of each event; of bulk messages, as many as the parts that were read let expect."""
         missed: dict[str, int] = defaultdict(int)
-        for index, segments in self._missed.items():
+        for index, size in self._missed.items():
             if spec := self.patterns.specs[index]:
-                expected = round(segments * self._counts[index] / max(1, self._segments[index]))
+                expected = round(size * self._counts[index] / max(1, self._searched[index]))
                 missed[spec.name] = max(missed[spec.name], expected)
         for index, thinned in self._thinned_out.items():
             if spec := self.patterns.specs[index]:
@@ -153,8 +152,8 @@ class Lines:
     def _catch_up(self) -> None:
         """The last segment with each bulk message is read before anything else: steps and last words stay exact."""
         waiting = {segment.number: segment for segment in self._skipped.values()}
-        for index in self._skipped:
-            self._missed[index] -= 1
+        for index, segment in self._skipped.items():
+            self._missed[index] -= len(segment.data)
         self._skipped = {}
         for number in sorted(waiting):
             self._read(waiting[number])
@@ -168,7 +167,7 @@ class Lines:
                 start, end = segment.unit(position - 1)
             by_unit[start].add(index)
         for index in set(chain.from_iterable(by_unit.values())):
-            self._segments[index] += 1
+            self._searched[index] += len(segment.data)
         chosen = self._thinned(by_unit)
         line, counted = segment.line, 0
         for start, end in self._visited(segment, chosen):
@@ -192,7 +191,11 @@ class Lines:
             return starts
         stride = len(dull) // THINNED + 1
         following = [*starts[1:], -1]
-        chosen = [s for k, (s, after) in enumerate(zip(starts, following, strict=True)) if s not in dull or k % stride == 0 or after not in dull]
+        chosen = [
+            s
+            for k, (s, after) in enumerate(zip(starts, following, strict=True))
+            if s not in dull or k % stride == 0 or after not in dull
+        ]
         for index in chain.from_iterable(by_unit[start] for start in dull.difference(chosen)):
             self._thinned_out[index] += 1
             self._counts[index] += 1
@@ -214,7 +217,11 @@ class Lines:
             end = segment.units.find(b"\n", position)
             end = size if end < 0 else end
             # A carriage return before a line feed is no line of its own.
-            if end > position or segment.data[position : position + 1] == b"\n" and segment.data[position - 1 : position] != b"\r":
+            if (
+                end > position
+                or segment.data[position : position + 1] == b"\n"
+                and segment.data[position - 1 : position] != b"\r"
+            ):
                 yield position, end
             position = end + 1
 
@@ -242,9 +249,9 @@ class Lines:
         raised = None
         if built_in or self._tracebacks:
             self._note_rank(prefix)
-            for traceback in self._tracebacks.feed(prefix.label, prefix.body, source, position):
+            for traceback in self._tracebacks.feed(prefix.label.strip(), prefix.body, source, position):
                 self._keep_traceback(traceback)
-            raised = self._tracebacks.belongs(prefix.label)
+            raised = self._tracebacks.belongs(prefix.label.strip())
         for spec, groups in found.values():
             if spec.phase:
                 self._phase = spec.phase

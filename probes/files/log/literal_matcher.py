@@ -23,9 +23,7 @@ class LiteralMatcher:
     def __init__(self, by_string: dict[bytes, list[int]]) -> None:
         self._indices = list(by_string.values())
         self._database: Any = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        self._database.compile(
-            expressions=list(by_string), ids=list(range(len(by_string))), flags=0, literal=True
-        )
+        self._database.compile(expressions=list(by_string), ids=list(range(len(by_string))), flags=0, literal=True)
 
     def which(self, block: bytes) -> Collection[int]:
         return {index for index, _ in self.scan(block)}

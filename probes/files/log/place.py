@@ -8,7 +8,10 @@ from dataclasses import dataclass
 RANK = re.compile(r"(?<![a-z])(?:global[_-]?)?rank[_-]?(\d+)(?!\d)", re.IGNORECASE)
 LOCAL = re.compile(r"(?<![a-z])(?:local[_-]?rank|gpu|device)[_-]?(\d+)(?!\d)", re.IGNORECASE)
 TASK = re.compile(r"(?<![a-z])(?:task|proc|process|worker_rank)[_-]?(\d+)(?!\d)", re.IGNORECASE)
-HOST = re.compile(r"(?<![A-Za-z])(?:node|host|worker|master|server|machine|pod|launcher|slave)[-_]?[a-z]?\d+(?:\.[\w-]+)*", re.IGNORECASE)
+HOST = re.compile(
+    r"(?<![A-Za-z])(?:node|host|worker|master|server|machine|pod|launcher|slave)[-_]?[a-z]?\d+(?:\.[\w-]+)*",
+    re.IGNORECASE,
+)
 POD = re.compile(r"[a-z0-9][a-z0-9-]*-(?:worker|master|launcher|ps|replica)-\d+", re.IGNORECASE)
 TORCHRUN = re.compile(r"attempt_(\d+)/(\d+)/(?:stdout|stderr|error)(?:\.\w+)*$")
 PACKED = re.compile(r"\.(?:gz|zst|zstd|xz|bz2|log|txt|out|err|json)$", re.IGNORECASE)

@@ -30,7 +30,9 @@ LABELS: tuple[re.Pattern[str], ...] = (
     re.compile(r"\[rank(?P<rank>\d+)\]: ?|\[rank(?P<rank2>\d+)\]:(?=\[)"),  # PyTorch 2.2 and later
     re.compile(r"\[(?!rank)[a-z_]+(?P<local>\d+)\]: ?"),  # torchrun --tee: role and local rank
     re.compile(r"\[(?:[\w.@-]+[,@])?(?:\d+,)?(?P<rank>\d+)\]<(?:stdout|stderr|stddiag)>: ?"),  # mpirun --tag-output
-    re.compile(r"\((?P<name>[\w.:<>-]+)(?: rank=(?P<rank>\d+))?,? pid=(?P<pid>\d+)(?:, ip=(?P<host>[\w.:-]+))?\) ?"),  # Ray
+    re.compile(
+        r"\((?P<name>[\w.:<>-]+)(?: rank=(?P<rank>\d+))?,? pid=(?P<pid>\d+)(?:, ip=(?P<host>[\w.:-]+))?\) ?"
+    ),  # Ray
     re.compile(r"\[pod/(?P<host>[\w.-]+)/[\w.-]+\] ?"),  # kubectl logs --prefix
     re.compile(r"\[[Rr](?:ank|ANK)[ _:=]{0,2}(?P<rank>\d+)\]:? ?"),
     re.compile(r"[Rr](?:ank|ANK)[ _:=]?(?P<rank>\d+): ?"),
@@ -41,7 +43,9 @@ SYSLOG = re.compile(
     r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+) (?P<host>[A-Za-z][\w.-]*) (?:kernel|[\w./-]+(?:\[\d+\])?): "
 )
 WORKER = re.compile(r"(?:Worker|VllmWorker|RayWorkerWrapper)_?(?:TP|rank|Rank)?(\d+)$")
-IN_TEXT = re.compile(r"\[[Rr]ank[ :=_]*(\d+)\]|\[PG (?:ID )?0\b[^\]]*Rank (\d+)\]|\[PG [^\]]*\(default_pg\) Rank (\d+)\]|^RANK[ :=]+(\d+)\b")
+IN_TEXT = re.compile(
+    r"\[[Rr]ank[ :=_]*(\d+)\]|\[PG (?:ID )?0\b[^\]]*Rank (\d+)\]|\[PG [^\]]*\(default_pg\) Rank (\d+)\]|^RANK[ :=]+(\d+)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)

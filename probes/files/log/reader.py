@@ -17,7 +17,7 @@ from probes.files.log.lines import BULK, TRACEBACK, Hit, Lines, Patterns
 from probes.files.log.matcher import Matcher
 from probes.files.log.noise import is_noise
 from probes.files.log.place import Place, place
-from probes.files.log.prefix import Prefix, Style, rank_in, split, style_of
+from probes.files.log.prefix import Prefix, rank_in, split, style_of
 from probes.files.log.segments import Segment, segments, text_of
 from probes.files.log.stream import chunks
 from probes.files.log.tracebacks import fields_of
@@ -104,7 +104,9 @@ def _day(source: Path | bytes, name: str, head: list[str], tail: deque[Segment])
 class _Placer:
     """Makes events of hits. A line's own label counts most, then the path, then what the file says elsewhere."""
 
-    def __init__(self, reading: FileReading, lines: Lines, head: list[str], rank: int | None, alone: bool, run: str) -> None:
+    def __init__(
+        self, reading: FileReading, lines: Lines, head: list[str], rank: int | None, alone: bool, run: str
+    ) -> None:
         self._run = run
         self._reading = reading
         self._lines = lines
@@ -118,7 +120,7 @@ class _Placer:
             ranks = {known for known, _ in lines.ranks.values()} or own
             reading.rank = next(iter(ranks)) if len(ranks) == 1 else None if ranks else rank
         reading.host = next(iter(hosts)) if len(hosts) == 1 else None if hosts else reading.place.host
-        self._mixed = any(hit.prefix.label for hit in hits) or lines.style is not Style.NONE
+        self._mixed = any(hit.prefix.label for hit in hits) or any(split(line, lines.style).label for line in head)
         self._local = next(iter(locals_)) if len(locals_) == 1 else None if locals_ else reading.place.local_rank
 
     def event(self, hit: Hit, clock: Clock) -> Event:
@@ -136,7 +138,15 @@ class _Placer:
             fields["traceback"] = hit.raised.text
             context = hit.raised.context
         return self._placed(
-            hit.spec.name if hit.spec else TRACEBACK, hit.source, hit.prefix, fields, clock, hit.step, hit.phase, hit.position, context
+            hit.spec.name if hit.spec else TRACEBACK,
+            hit.source,
+            hit.prefix,
+            fields,
+            clock,
+            hit.step,
+            hit.phase,
+            hit.position,
+            context,
         )
 
     def _placed(
@@ -187,7 +197,7 @@ class _Placer:
         for source, position in _backwards(self._reading.name, tail):
             prefix = split(source.text, self._lines.style)
             rank = self._rank(prefix, {})
-            key = prefix.label if rank is None else rank
+            key = prefix.label.strip() if rank is None else rank
             if not prefix.body.strip() or key in found:
                 continue
             noise = is_noise(prefix.body)

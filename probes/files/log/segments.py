@@ -17,7 +17,9 @@ SEQUENCES = re.compile(
     rb"|\xc2[\x80-\x9f]"  # C1 controls
 )
 
-CONTROLS = {code: None for code in (*range(9), *range(10, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+CONTROLS = {
+    code: None for code in (*range(9), *range(10, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,8 @@ def segments(chunks: Iterable[bytes], size: int = SEGMENT) -> Iterator[Segment]:
     for whole in _whole_lines(chunks):
         start = 0
         while start < len(whole):
-            end = _last_end(whole, start, start + size)
+            # No short rest: it would cost as much as a whole segment.
+            end = len(whole) if len(whole) - start < size * 5 // 4 else _last_end(whole, start, start + size)
             if end <= start:
                 end = _first_end(whole, start + size)
             data = clean(whole[start:end])

@@ -31,7 +31,9 @@ def _gzip(raw: IO[bytes]) -> IO[bytes]:
 def _zstd(raw: IO[bytes]) -> IO[bytes]:
     import zstandard
 
-    return cast(IO[bytes], zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(raw, read_across_frames=True))
+    return cast(
+        IO[bytes], zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(raw, read_across_frames=True)
+    )
 
 
 def _xz(raw: IO[bytes]) -> IO[bytes]:
@@ -44,6 +46,30 @@ def _bz2(raw: IO[bytes]) -> IO[bytes]:
     import bz2
 
     return bz2.BZ2File(raw)
+
+
+def _whole_zstd(raw: IO[bytes]) -> bool:
+    """Whether the last frame ends; the reader of zstandard takes a cut one for the end of the file (RFC 8878, 3.1)."""
+    import zstandard
+
+    size = raw.seek(0, os.SEEK_END)
+    position = raw.seek(0)
+    while position < size:
+        head = raw.read(18)
+        if head[1:4] == b"\x2a\x4d\x18" and head[0] >> 4 == 5:  # a skippable frame
+            position = raw.seek(position + 8 + int.from_bytes(head[4:8], "little"))
+            continue
+        position += zstandard.frame_header_size(head)
+        last = False
+        while not last:
+            raw.seek(position)
+            if len(block := raw.read(3)) < 3:
+                return False
+            header = int.from_bytes(block, "little")
+            last = bool(header & 1)
+            position += 3 + (1 if header >> 1 & 3 == 1 else header >> 3)
+        position = raw.seek(position + 4 * zstandard.get_frame_parameters(head).has_checksum)
+    return position == size
 
 
 MAGIC: tuple[tuple[bytes, str, Callable[[IO[bytes]], IO[bytes]]], ...] = (
@@ -60,7 +86,7 @@ def chunks(source: Path | bytes, warn: Warn, limit: int | None = None) -> Iterat
     A damaged archive gives what could be read and a warning. Unpacking stops after `limit` bytes (by default RATIO
     times the stored size), with a warning. OSError if `source` cannot be opened.
     """
-    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as raw:
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb", buffering=0) as raw:
         size = len(source) if isinstance(source, bytes) else os.fstat(raw.fileno()).st_size
         head = raw.read(6)
         raw.seek(0) if raw.seekable() else None
@@ -105,6 +131,8 @@ def _unpacked(
                 warn(f"unpacks to more than {limit:,} bytes: only these were read")
                 return
             yield chunk
+        if kind == "zstd" and raw.seekable() and not _whole_zstd(raw):
+            raise EOFError("it ends within a frame")
     except ImportError:
         warn(f"is packed with {kind}, which needs the Python package zstandard")
     except Exception as error:  # every decompressor raises its own kinds; whatever they are, the archive is damaged

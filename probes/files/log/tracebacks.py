@@ -14,16 +14,19 @@ BOXED = re.compile(r"│\s*(\S{1,500}):(\d+) in (\S+)")
 BOX = "│╭╰┃┏┗"
 FINAL = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:\([\w.]+\))?(?::(?: (.*))?)?$")
 EXCEPTION = re.compile(
-    r"(?:[A-Za-z_]\w*\.)*(?:\w*(?:Error|Exception|Exit|Interrupt|Warning|Timeout|Failure|Stop\w*|Fault|Abort\w*|Killed|OOM|Empty|Full|Died\w*)"
-    r"|[A-Z]\w+)$"
+    r"(?:[A-Za-z_]\w*\.)*[A-Z_]\w*(?:Error|Exception|Exit|Interrupt|Warning|Timeout|Failure|Fault|Died\w*|Stop\w*)$"
+    r"|(?:[A-Za-z_]\w*\.)+(?:error|timeout|gaierror|herror|Empty|Full|Again)$"
 )
+CLASS = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w+$")
 CHAINED = re.compile(r"During handling of the above exception|The above exception was the direct cause")
 MARKS = re.compile(r"[\s~^]+$|\s*\[Previous line repeated|\s*<\d+ [\w ]+>$")
 NEW_RECORD = re.compile(
     r"\s*$|frame #|Exception raised from|\*{5}|={5}|-{5}|\[[A-Z] ?\d|[IWEF]\d{3,4} |\[?\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|"
     r"[\w.-]+:\d+:\d+ \[-?\d|\[rank|wandb:|\{'|(?:INFO|WARNING|ERROR|DEBUG)\b|terminate called|srun:|Traceback"
 )
-REPORTED = re.compile(r"(?:ChildFailedError|CalledProcessError|ProcessExitedException|KeyboardInterrupt|SystemExit|SignalException)$")
+REPORTED = re.compile(
+    r"(?:ChildFailedError|CalledProcessError|ProcessExitedException|KeyboardInterrupt|SystemExit|SignalException)$"
+)
 """Exceptions by which one process says that another one ended."""
 
 FRAMES = 30
@@ -137,7 +140,9 @@ class Tracebacks:
             tb.extra += 1
             if tb.extra > MESSAGE_LINES:
                 yield self._close(tb)
-        elif tb.blank or NEW_RECORD.match(body) or _ends(body) or tb.extra >= MESSAGE_LINES or len(now.message) > MESSAGE:
+        elif (
+            tb.blank or NEW_RECORD.match(body) or _ends(body) or tb.extra >= MESSAGE_LINES or len(now.message) > MESSAGE
+        ):
             yield self._close(tb)
         else:
             tb.extra += 1
@@ -162,7 +167,7 @@ class Tracebacks:
             if now.frames and now.frames[-1].endswith(": "):
                 now.frames[-1] += body.strip()[:200]
                 _remember(now, source)
-        elif not tb.waiting and (match := _ends(body)):
+        elif not tb.waiting and (match := _ends(body) or _ends(body, CLASS)):
             _finish(now, match, source, position)
         else:
             tb.extra += 1
@@ -188,10 +193,10 @@ def _begin(label: str, body: str, source: Source, position: int) -> Traceback | 
     return None
 
 
-def _ends(body: str) -> re.Match[str] | None:
+def _ends(body: str, names: re.Pattern[str] = EXCEPTION) -> re.Match[str] | None:
     """The last line of a traceback: an exception's name, and its message if it has one."""
     match = FINAL.match(body)
-    return match if match and EXCEPTION.match(match[1]) else None
+    return match if match and names.match(match[1]) else None
 
 
 def _finish(raised: Raised, match: re.Match[str], source: Source, position: int) -> None:

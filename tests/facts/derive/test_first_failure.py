@@ -7,7 +7,9 @@ from doctor.facts.model import Event, Source, Value
 from doctor.facts.store import FactStore
 
 
-def failure(name: str, rank: int, time: float | None = None, order: int = 0, host: str | None = None, **fields: Value) -> Event:
+def failure(
+    name: str, rank: int, time: float | None = None, order: int = 0, host: str | None = None, **fields: Value
+) -> Event:
     step = fields.pop("step", None)
     return Event(
         name,

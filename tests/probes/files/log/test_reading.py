@@ -1,0 +1,123 @@
+"""Events carry what was known when they were printed; millions of equal lines stay cheap; facts follow."""
+
+from __future__ import annotations
+
+import time
+
+from doctor.facts.model import EventSpec
+from probes.files.log import read_text
+from tests.probes.files.log.specs import ALL
+from tests.probes.files.log.support import events, facts, last_lines, one
+
+STEP = "[2024-09-03 15:{:02d}:{:02d}] iteration {:8d}/ 9000 | elapsed time per iteration (ms): {:.1f} | lm loss: 2.0\n"
+OOM = "RuntimeError: CUDA out of memory. Tried to allocate 2.32 GiB\n"
+
+
+def steps(first: int, last: int) -> str:
+    return "".join(STEP.format(n // 60 % 60, n % 60, n, 1000 + n % 7) for n in range(first, last + 1))
+
+
+def test_step_and_phase_are_those_before_the_line() -> None:
+    found = events("Using network IB\n" + steps(1, 3) + OOM)
+    assert [(event.name, event.step, event.phase) for event in found] == [
+        ("network", None, "start"),
+        ("step", None, "training"),
+        ("step", 1, "training"),
+        ("step", 2, "training"),
+        ("oom", 3, "training"),
+    ]
+
+
+def test_the_order_of_events_is_that_of_the_file() -> None:
+    found = events(steps(1, 3) + OOM + "Using network IB\n")
+    assert [event.order for event in found] == sorted(event.order for event in found)
+
+
+def test_captures_are_typed() -> None:
+    assert one("Reduce bucket size 500,000,000\n").fields["size"] == 500_000_000
+    assert one(OOM).fields["requested"] == round(2.32 * 2**30)
+
+
+def test_a_capture_that_does_not_convert_is_left_out() -> None:
+    assert "requested" not in one("out of memory. Tried to allocate 2.3.2 GiB").fields
+
+
+def test_several_patterns_of_one_event_make_one_occurrence() -> None:
+    spec = EventSpec("e", (r"Failed to open (?P<what>\w+)", r"Failed to open \w+ because (?P<why>\w+)"))
+    event = one("Failed to open door because locked", specs=[spec])
+    assert dict(event.fields) == {"what": "door", "why": "locked"}
+
+
+def test_a_pattern_does_not_match_over_lines() -> None:
+    spec = EventSpec("e", (r"Failed to open\s+(?P<what>\w+)",))
+    assert events("Failed to open\nUsing\nFailed to open x\n", specs=[spec])[0].source.line == 3
+
+
+def test_a_pattern_that_no_engine_takes_does_not_harm_the_others() -> None:
+    bad = EventSpec("bad", (r"(?<=a)bcdef", r"(unclosed", r"(?P<x>a)(?P=x)"))
+    reading = read_text("job.log", (OOM + "abcdef aa\n").encode(), [bad, *ALL])
+    assert {event.name for event in reading.events} == {"oom", "bad", "log.last_line"}
+
+
+def test_a_million_equal_lines() -> None:
+    start = time.process_time()
+    reading = read_text("job.log", OOM.encode() * 1_000_000, ALL)
+    assert time.process_time() - start < 20
+    found = [event for event in reading.events if event.name == "oom"]
+    assert len(found) < 1000
+    assert (found[0].source.line, found[-1].source.line) == (1, 1_000_000)
+    (count,) = [fact.value for fact in reading.facts if fact.name == "log.count.oom"]
+    assert isinstance(count, int) and abs(count - 1_000_000) < 50_000
+
+
+def test_in_bulk_the_last_step_before_a_failure_is_exact() -> None:
+    found = events(steps(1, 60_000) + OOM + steps(60_001, 90_000))
+    oom = next(event for event in found if event.name == "oom")
+    assert (oom.step, oom.source.line) == (60_000, 60_001)
+    assert found[-1].fields["step"] == 90_000
+    kept = [int(str(event.fields["step"])) for event in found if event.name == "step"]
+    assert len(kept) < 2_000
+    assert max(b - a for a, b in zip(kept, kept[1:], strict=False)) < 25_000
+
+
+def test_every_rank_keeps_its_first_occurrence() -> None:
+    lines = "[rank0]: " + OOM.strip() + "\n"
+    found = events(lines * 3000 + "[rank9]: " + OOM + lines * 3000)
+    assert {event.rank for event in found} == {0, 9}
+
+
+def test_the_last_line_is_the_last_that_says_something() -> None:
+    text = (
+        steps(1, 2)
+        + "saving checkpoint\n\n[rank3]:[E903 20:10:00.5 ProcessGroupNCCL.cpp:632] [Rank 3] Watchdog caught\n"
+        "frame #0: c10::Error::Error(...)\nW0903 20:10:01.0 7 torch/distributed/elastic/agent/server/api.py:704] Received Signals.SIGTERM\n"
+        "============\nRoot Cause (first observed failure):\n[0]:\n  time      : 2024\n  exitcode  : -6 (pid: 7)\n"
+    )
+    assert last_lines(text, "rank3.log") == {3: "saving checkpoint"}
+
+
+def test_the_last_line_of_each_labelled_rank() -> None:
+    text = "[rank0]: saving\n[rank1]: saving\n[rank0]: done\n"
+    assert last_lines(text) == {0: "done", 1: "saving"}
+
+
+def test_a_log_of_noise_has_its_last_line_all_the_same() -> None:
+    assert last_lines("frame #0: x\nframe #1: y\n") == {None: "frame #1: y"}
+
+
+def test_facts_of_a_job() -> None:
+    text = "n1:41:99 [0] NCCL INFO Using network IB\n" + steps(10, 12) + OOM
+    known = facts(rank_0=text, rank_1=text.replace("n1:41", "n2:41"))
+    assert known["log.files", "job"] == 2
+    assert known["rank.host", "rank:0"] == "n1" and known["rank.host", "rank:1"] == "n2"
+    assert known["run.first_step", "job"] == 10 and known["run.last_step", "job"] == 12
+    assert known["rank.last_line", "rank:1"] == OOM.strip()
+    assert known["log.ranks_seen", "job"] == (0, 1)
+    assert round(float(str(known["run.step_time", "job"])), 3) == 1.004
+
+
+def test_facts_of_several_runs_are_apart() -> None:
+    known = facts(before=steps(1, 5), after=steps(1, 9))
+    assert known["run.last_step", "run:before"] == 5
+    assert known["run.last_step", "run:after"] == 9
+    assert ("run.last_step", "job") not in known

@@ -1,0 +1,130 @@
+"""Tracebacks are joined into one event, with or without labels, mixed, chained or cut off."""
+
+from __future__ import annotations
+
+from doctor.facts.model import Event
+from tests.probes.files.log.support import events
+
+FRAMES = '  File "/work/train.py", line 88, in step\n    loss.backward()\n    ^^^^^^^^^^^^^^^\n  File "/lib/tensor.py", line 5, in backward\n    run()\n'
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB."
+PLAIN = f"Traceback (most recent call last):\n{FRAMES}{OOM}\n"
+
+
+def tracebacks(text: str) -> list[Event]:
+    return [event for event in events(text) if event.name == "python.traceback"]
+
+
+def labelled(label: str, text: str) -> str:
+    return "".join(f"{label}{line}\n" for line in text.splitlines())
+
+
+def test_a_plain_one() -> None:
+    (event,) = tracebacks("before\n" + PLAIN + "after\n")
+    assert event.fields["exception"] == "torch.OutOfMemoryError"
+    assert event.fields["message"] == OOM.partition(": ")[2] + "\nafter"
+    assert event.fields["frames"] == "/work/train.py:step: loss.backward()\n/lib/tensor.py:backward: run()"
+    assert event.fields["last_frame"] == "/lib/tensor.py:backward: run()"
+    assert event.source.line == 8
+    assert [source.line for source in event.context] == [2, 3, 4, 6, 7]
+
+
+def test_events_of_its_last_line_carry_it() -> None:
+    oom = events(PLAIN)[0]
+    assert oom.name == "oom"
+    assert str(oom.fields["traceback"]).startswith("/work/train.py:step: loss.backward()")
+    assert oom.context[0].text.startswith("Traceback")
+
+
+def test_an_event_elsewhere_does_not() -> None:
+    assert "traceback" not in events(f"{OOM}\n\n{PLAIN}")[0].fields
+
+
+def test_ranks_are_told_apart_by_their_labels() -> None:
+    one, two = (
+        labelled("[rank0]: ", PLAIN).splitlines(),
+        labelled("[rank7]: ", PLAIN.replace("2.50", "7.00")).splitlines(),
+    )
+    mixed = "\n".join(line for pair in zip(one, two, strict=True) for line in pair)
+    found = tracebacks(mixed)
+    assert [(event.rank, "7.00" in str(event.fields["message"])) for event in found] == [(0, False), (7, True)]
+    assert all(str(event.fields["frames"]).count("\n") == 1 for event in found)
+
+
+def test_other_labels() -> None:
+    for label in (
+        "(Worker pid=7, ip=10.0.0.3) ",
+        "[1,3]<stderr>:",
+        "[default2]:",
+        "ERROR 09-05 15:22:21 [core.py:710] ",
+    ):
+        (event,) = tracebacks(labelled(label, PLAIN))
+        assert event.fields["last_frame"] == "/lib/tensor.py:backward: run()", label
+
+
+def test_srun_labels() -> None:
+    lines = [f"{rank}: {line}" for line in PLAIN.splitlines() for rank in (0, 1)]
+    assert [event.rank for event in tracebacks("\n".join(lines))] == [0, 1]
+
+
+def test_equal_ones_without_labels_line_by_line() -> None:
+    doubled = "".join(line * 2 for line in PLAIN.splitlines(keepends=True))
+    found = tracebacks(doubled)
+    assert [event.fields["exception"] for event in found] == ["torch.OutOfMemoryError"] * 2
+
+
+def test_a_chain_keeps_its_first_exception() -> None:
+    text = (
+        f"{PLAIN}\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n"
+        '  File "/work/main.py", line 3, in main\n    clean()\nValueError: second\n'
+    )
+    (event,) = tracebacks(text)
+    assert event.fields["exception"] == "ValueError"
+    assert event.fields["cause_exception"] == "torch.OutOfMemoryError"
+    assert "2.50 GiB" in str(event.fields["cause_message"])
+    assert "main.py" in str(event.fields["frames"]) and "train.py" in str(event.fields["cause_frames"])
+
+
+def test_one_that_is_cut_off() -> None:
+    (event,) = tracebacks("Traceback (most recent call last):\n" + FRAMES)
+    assert event.fields["exception"] == ""
+    assert event.fields["last_frame"] == "/lib/tensor.py:backward: run()"
+
+
+def test_one_whose_header_is_missing() -> None:
+    (event,) = tracebacks(labelled("[rank1]: ", FRAMES + OOM))
+    assert (event.rank, event.fields["exception"]) == (1, "torch.OutOfMemoryError")
+
+
+def test_two_in_a_row() -> None:
+    assert len(tracebacks(PLAIN + PLAIN)) == 2
+
+
+def test_a_message_of_several_lines() -> None:
+    text = PLAIN.replace(
+        OOM,
+        "torch.distributed.DistBackendError: NCCL error in: x.cpp:1333\nncclInternalError: Internal check failed.\nLast error:\nsocket closed",
+    )
+    (event,) = tracebacks(text + "frame #0: c10::Error\n")
+    assert str(event.fields["message"]).endswith("Last error:\nsocket closed")
+
+
+def test_a_boxed_one() -> None:
+    text = (
+        "╭─────── Traceback (most recent call last) ───────╮\n│ /work/train.py:12 in main                        │\n"
+        "│ ❱ 12   step()                                    │\n╰──────────────────────────────────────────────────╯\nOutOfMemoryError: CUDA out\n"
+    )
+    (event,) = tracebacks(text)
+    assert (event.fields["exception"], event.fields["frames"]) == ("OutOfMemoryError", "/work/train.py:main: step()")
+
+
+def test_endless_frames_are_bounded() -> None:
+    text = "Traceback (most recent call last):\n" + FRAMES * 5000 + OOM
+    (event,) = tracebacks(text)
+    assert str(event.fields["frames"]).count("\n") == 29
+    assert len(event.context) == 12
+
+
+def test_what_only_reports_another_process_follows() -> None:
+    text = PLAIN.replace(OOM, "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ")
+    assert tracebacks(text)[0].fields["follows"] is True
+    assert "follows" not in tracebacks(PLAIN)[0].fields
