@@ -92,6 +92,8 @@ class _Hang:
         seqs = [w.seq for w in waits if w.seq is not None]
         numels = [w.numel for w in waits if w.numel is not None]
         ops = list(dict.fromkeys(w.op for w in waits if w.op))
+        # pipeline neighbours wait in a send and a receive of their own, each pair with its own numbers
+        pairwise = bool(ops) and all(op in POINT_TO_POINT for op in ops)
         yield "hang.timeouts", max(len(self.reporting), 1), none
         yield "hang.groups", len(self.groups) or None, none
         yield "hang.world_size", self.world, none
@@ -105,12 +107,14 @@ class _Hang:
         yield "hang.ops", tuple(ops), none
         if len({w.rank for w in waits}) > 1:
             spread = max(seqs) - min(seqs) if seqs else None
+            spread = 0 if pairwise and spread is not None else spread
+            differ = len(ops) > 1 and not pairwise
             yield "hang.seq_spread", spread, none
             yield "hang.same_seq", None if spread is None else spread == 0, none
-            yield "hang.ops_differ", len(ops) > 1 if ops else None, none
+            yield "hang.ops_differ", differ if ops else None, none
             yield "hang.numel_differ", _sizes_differ(waits) if numels else None, none
             if ops or spread is not None:
-                yield "hang.desync", len(ops) > 1 or bool(spread), none
+                yield "hang.desync", differ or bool(spread), none
         yield "hang.numel_in", max(numels, default=None), none
         yield "hang.scalar", max(numels) <= 1 if numels else None, none
         yield "hang.point_to_point", any(op in POINT_TO_POINT for op in ops) if ops else None, none
