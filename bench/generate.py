@@ -50,16 +50,16 @@ def blocks(rank: int, ranks: int, rng: random.Random) -> Iterator[str]:
     step = 0
     while True:
         step += 1
-        seconds = 1_725_379_015 + step * 3
-        stamp = f"2024-09-03 {seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d},{rng.randrange(1000):03d}"
+        minutes, second = divmod(15 * 3600 + step * 3, 60)
+        stamp = f"2024-09-03 {minutes // 60 % 24:02d}:{minutes % 60:02d}:{second:02d},{rng.randrange(1000):03d}"
         lines = [
             rng.choice(HEALTHY).format(time=stamp, n=rng.randrange(10, 100_000)) for _ in range(rng.randrange(8, 13))
         ]
         lines.append(
-            f" [{stamp[:19]}] iteration {step:8d}/  120000 | consumed samples: {step * 512:12d} | elapsed time per iteration "
-            f"(ms): {rng.gauss(3000, 40):.1f} | throughput per GPU (TFLOP/s/GPU): {rng.gauss(390, 4):.1f} | learning rate: "
-            f"3.000E-04 | global batch size:   512 | lm loss: {2 + 8 / step:.6E} | loss scale: 1.0 | grad norm: "
-            f"{rng.gauss(0.5, 0.05):.3f} | number of skipped iterations:   0 | number of nan iterations:   0 |"
+            f" [{stamp[:19]}] iteration {step:8d}/  120000 | consumed samples: {step * 512:12d} | elapsed time per "
+            f"iteration (ms): {rng.gauss(3000, 40):.1f} | throughput per GPU (TFLOP/s/GPU): {rng.gauss(390, 4):.1f} | "
+            f"learning rate: 3.000E-04 | global batch size:   512 | lm loss: {2 + 8 / step:.6E} | loss scale: 1.0 | "
+            f"grad norm: {rng.gauss(0.5, 0.05):.3f} | number of skipped iterations:   0 | number of nan iterations:   0 |"
         )
         yield "\n".join(lines) + "\n"
 
@@ -70,12 +70,12 @@ def ending(rank: int) -> str:
         return (
             f"[rank{rank}]: Traceback (most recent call last):\n"
             f'[rank{rank}]:   File "/work/train.py", line 88, in step\n[rank{rank}]:     loss.backward()\n'
-            f"[rank{rank}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 3 has a total "
-            "capacity of 79.11 GiB of which 1.20 GiB is free. Of the allocated memory 60.00 GiB is allocated by PyTorch, "
-            "and 16.00 GiB is reserved by PyTorch but unallocated.\n"
+            f"[rank{rank}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 3 has a "
+            "total capacity of 79.11 GiB of which 1.20 GiB is free. Of the allocated memory 60.00 GiB is allocated by "
+            "PyTorch, and 16.00 GiB is reserved by PyTorch but unallocated.\n"
         )
     return (
-        f"[rank{rank}]:[E903 20:10:00.5 ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught collective operation timeout: "
-        "WorkNCCL(SeqNum=9000, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600012 milliseconds "
+        f"[rank{rank}]:[E903 20:10:00.5 ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught collective operation "
+        "timeout: WorkNCCL(SeqNum=9000, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600012 milliseconds "
         "before timing out.\n"
     )

@@ -51,7 +51,7 @@ def runs_of(names: Sequence[str]) -> Mapping[str, str]:
         by_mark[marks[file.name]].append(file)
     runs: dict[str, str] = {}
     for mark, members in by_mark.items():
-        runs.update({name: mark or JOB for name in (file.name for file in members)})
+        runs.update(dict.fromkeys((file.name for file in members), mark or JOB))
         if not mark:
             runs.update(_by_folder(members))
     if len(set(runs.values())) <= 1:

@@ -38,7 +38,8 @@ def read_logs(
 ) -> LogReading:
     """Events and facts of all `paths`. A file that cannot be read gives a warning in its `InputInfo`.
 
-    `cache_dir` keeps compiled patterns between runs, `engines` are tried in turn; `limit` is the number of bytes that a packed file may unpack to.
+    `cache_dir` keeps compiled patterns between runs, `engines` are tried in turn; `limit` is
+    the number of bytes that a packed file may unpack to.
     """
     return _read([(file.name, file.path) for file in paths], specs, cache_dir, limit, tuple(engines))
 

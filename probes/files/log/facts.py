@@ -105,8 +105,9 @@ def _of_ranks(readings: Sequence[FileReading]) -> Iterator[Fact]:
             last[event.rank] = event
     for rank, events in others.items():
         if rank not in last:
-            tail = (event for event in events[:-TRIED:-1] if not is_noise(event.source.text))
-            last.update({rank: event for event in [next(tail, None)] if event})
+            tail = (other for other in events[:-TRIED:-1] if not is_noise(other.source.text))
+            if found := next(tail, None):
+                last[rank] = found
     for rank, event in sorted(hosts.items()):
         yield Fact("rank.host", event.host or "", f"rank:{rank}", event.source)
     for rank, event in sorted(locals_.items()):

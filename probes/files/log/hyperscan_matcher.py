@@ -12,6 +12,7 @@ import os
 import platform
 import tempfile
 from collections.abc import Collection, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def _database(patterns: Patterns, cache_dir: Path | None) -> Any:
 
 
 def _key(patterns: Patterns) -> str:
-    digest = hashlib.sha256(f"{hyperscan.__version__} {platform.machine()} {FLAGS}".encode())
+    digest = hashlib.sha256(f"{version('hyperscan')} {platform.machine()} {FLAGS}".encode())
     for index, pattern in patterns.items():
         digest.update(f"\n{index} {len(pattern)} ".encode() + pattern)
     return digest.hexdigest()[:32]

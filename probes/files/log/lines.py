@@ -217,10 +217,8 @@ class Lines:
             end = segment.units.find(b"\n", position)
             end = size if end < 0 else end
             # A carriage return before a line feed is no line of its own.
-            if (
-                end > position
-                or segment.data[position : position + 1] == b"\n"
-                and segment.data[position - 1 : position] != b"\r"
+            if end > position or (
+                segment.data[position : position + 1] == b"\n" and segment.data[position - 1 : position] != b"\r"
             ):
                 yield position, end
             position = end + 1

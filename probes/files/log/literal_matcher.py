@@ -29,13 +29,13 @@ class LiteralMatcher:
         return {index for index, _ in self.scan(block)}
 
     def scan(self, block: bytes, found: Collection[int] | None = None) -> list[tuple[int, int]]:
-        found: list[tuple[int, int]] = []
+        candidates: list[tuple[int, int]] = []
 
         def on_match(number: int, start: int, end: int, flags: int, context: object) -> None:
-            found.extend((index, end) for index in self._indices[number])
+            candidates.extend((index, end) for index in self._indices[number])
 
         self._database.scan(block, match_event_handler=on_match)
-        return found
+        return candidates if found is None else [hit for hit in candidates if hit[0] in found]
 
 
 def build(patterns: Patterns, cache_dir: Path | None = None) -> tuple[Matcher, set[int]]:

@@ -18,7 +18,10 @@ class LogFile:
 
 @dataclass(frozen=True, slots=True)
 class InputInfo:
-    """What is known of one file that was read. `bytes` is its size as stored; `rank` and `host` if the file is of one."""
+    """What is known of one file that was read.
+
+    `bytes` is its size as stored; `rank` and `host` are given if the file is of one.
+    """
 
     path: str
     kind: str

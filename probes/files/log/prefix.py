@@ -40,11 +40,13 @@ LABELS: tuple[re.Pattern[str], ...] = (
 
 NCCL = re.compile(r"(?:\[[\d: -]{8,20}\] )?(?P<host>[A-Za-z0-9][\w.-]*):(?P<pid>\d+):\d+ \[(?P<dev>-?\d+)\] ")
 SYSLOG = re.compile(
-    r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+) (?P<host>[A-Za-z][\w.-]*) (?:kernel|[\w./-]+(?:\[\d+\])?): "
+    r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+) (?P<host>[A-Za-z][\w.-]*) "
+    r"(?:kernel|[\w./-]+(?:\[\d+\])?): "
 )
 WORKER = re.compile(r"(?:Worker|VllmWorker|RayWorkerWrapper)_?(?:TP|rank|Rank)?(\d+)$")
 IN_TEXT = re.compile(
-    r"\[[Rr]ank[ :=_]*(\d+)\]|\[PG (?:ID )?0\b[^\]]*Rank (\d+)\]|\[PG [^\]]*\(default_pg\) Rank (\d+)\]|^RANK[ :=]+(\d+)\b"
+    r"\[[Rr]ank[ :=_]*(\d+)\]|\[PG (?:ID )?0\b[^\]]*Rank (\d+)\]|\[PG [^\]]*\(default_pg\) Rank (\d+)\]"
+    r"|^RANK[ :=]+(\d+)\b"
 )
 
 

@@ -17,9 +17,7 @@ SEQUENCES = re.compile(
     rb"|\xc2[\x80-\x9f]"  # C1 controls
 )
 
-CONTROLS = {
-    code: None for code in (*range(9), *range(10, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-}
+CONTROLS = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160), *range(8234, 8239), *range(8294, 8298)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def _gzip(raw: IO[bytes]) -> IO[bytes]:
         import gzip
 
         return cast(IO[bytes], gzip.GzipFile(fileobj=raw))
-    return cast(IO[bytes], igzip.IGzipFile(fileobj=raw))
+    return cast(IO[bytes], igzip.IGzipFile(fileobj=raw))  # type: ignore[no-untyped-call]
 
 
 def _zstd(raw: IO[bytes]) -> IO[bytes]:

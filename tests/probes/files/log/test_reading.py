@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 from doctor.facts.model import EventSpec
 from probes.files.log import read_text
@@ -77,7 +78,7 @@ def test_in_bulk_the_last_step_before_a_failure_is_exact() -> None:
     assert found[-1].fields["step"] == 90_000
     kept = [int(str(event.fields["step"])) for event in found if event.name == "step"]
     assert len(kept) < 2_000
-    assert max(b - a for a, b in zip(kept, kept[1:], strict=False)) < 25_000
+    assert max(b - a for a, b in pairwise(kept)) < 25_000
 
 
 def test_every_rank_keeps_its_first_occurrence() -> None:
@@ -90,7 +91,8 @@ def test_the_last_line_is_the_last_that_says_something() -> None:
     text = (
         steps(1, 2)
         + "saving checkpoint\n\n[rank3]:[E903 20:10:00.5 ProcessGroupNCCL.cpp:632] [Rank 3] Watchdog caught\n"
-        "frame #0: c10::Error::Error(...)\nW0903 20:10:01.0 7 torch/distributed/elastic/agent/server/api.py:704] Received Signals.SIGTERM\n"
+        "frame #0: c10::Error::Error(...)\n"
+        "W0903 20:10:01.0 7 torch/distributed/elastic/agent/server/api.py:704] Received Signals.SIGTERM\n"
         "============\nRoot Cause (first observed failure):\n[0]:\n  time      : 2024\n  exitcode  : -6 (pid: 7)\n"
     )
     assert last_lines(text, "rank3.log") == {3: "saving checkpoint"}

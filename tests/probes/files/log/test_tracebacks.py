@@ -5,7 +5,10 @@ from __future__ import annotations
 from doctor.facts.model import Event
 from tests.probes.files.log.support import events
 
-FRAMES = '  File "/work/train.py", line 88, in step\n    loss.backward()\n    ^^^^^^^^^^^^^^^\n  File "/lib/tensor.py", line 5, in backward\n    run()\n'
+FRAMES = (
+    '  File "/work/train.py", line 88, in step\n    loss.backward()\n    ^^^^^^^^^^^^^^^\n'
+    '  File "/lib/tensor.py", line 5, in backward\n    run()\n'
+)
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB."
 PLAIN = f"Traceback (most recent call last):\n{FRAMES}{OOM}\n"
 
@@ -74,7 +77,8 @@ def test_equal_ones_without_labels_line_by_line() -> None:
 
 def test_a_chain_keeps_its_first_exception() -> None:
     text = (
-        f"{PLAIN}\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n"
+        f"{PLAIN}\nDuring handling of the above exception, another exception occurred:\n\n"
+        "Traceback (most recent call last):\n"
         '  File "/work/main.py", line 3, in main\n    clean()\nValueError: second\n'
     )
     (event,) = tracebacks(text)
@@ -102,7 +106,8 @@ def test_two_in_a_row() -> None:
 def test_a_message_of_several_lines() -> None:
     text = PLAIN.replace(
         OOM,
-        "torch.distributed.DistBackendError: NCCL error in: x.cpp:1333\nncclInternalError: Internal check failed.\nLast error:\nsocket closed",
+        "torch.distributed.DistBackendError: NCCL error in: x.cpp:1333\n"
+        "ncclInternalError: Internal check failed.\nLast error:\nsocket closed",
     )
     (event,) = tracebacks(text + "frame #0: c10::Error\n")
     assert str(event.fields["message"]).endswith("Last error:\nsocket closed")
@@ -111,7 +116,8 @@ def test_a_message_of_several_lines() -> None:
 def test_a_boxed_one() -> None:
     text = (
         "╭─────── Traceback (most recent call last) ───────╮\n│ /work/train.py:12 in main                        │\n"
-        "│ ❱ 12   step()                                    │\n╰──────────────────────────────────────────────────╯\nOutOfMemoryError: CUDA out\n"
+        "│ ❱ 12   step()                                    │\n╰──────────────────────────────────────────────────╯\n"
+        "OutOfMemoryError: CUDA out\n"
     )
     (event,) = tracebacks(text)
     assert (event.fields["exception"], event.fields["frames"]) == ("OutOfMemoryError", "/work/train.py:main: step()")
