@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +23,9 @@ T = TypeVar("T")
 
 WHOLE = 4 << 20
 """A configuration, dump or table is read up to this size."""
+
+PLACED = re.compile(r"(?P<place>(?::\d+)?): (?P<text>.*)", re.DOTALL)
+"""What follows the name of the file in a remark: its line, if it has one, and the text."""
 
 SHARED, LEAST = 16 << 20, 1 << 15
 """What the readers of arguments and dumps see of all files together, and of each at least: a launcher echoes its
@@ -48,8 +52,9 @@ class Taken:
 
     def says(self, warnings: Iterable[str]) -> None:
         for text in warnings:
-            plain = text.removeprefix(f"{self.file.name}: ")
-            self.notes.append(Note("input.probe_says", self.file.name, {"text": plain}))
+            found = PLACED.match(text.removeprefix(self.file.name)) if text.startswith(self.file.name) else None
+            place, plain = (found["place"], found["text"]) if found else ("", text)
+            self.notes.append(Note("input.probe_says", self.file.name, {"place": place, "text": plain}))
 
     def entry(self, rank: int | None = None, host: str | None = None) -> Input:
         return Input(self.file.name, self.kind, self.file.bytes, rank, host, tuple(self.notes))

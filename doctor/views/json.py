@@ -12,7 +12,7 @@ from doctor.engine.model import Finding, Follow
 from doctor.facts.model import Event, Fact, Source
 from doctor.rulebase.model import Remedy
 from doctor.session.report import Report
-from doctor.views import present
+from doctor.views import coverage, present
 from doctor.views.safe import json_safe
 
 SCHEMA = 1
@@ -31,14 +31,14 @@ def as_data(report: Report, lang: str, facts: bool = False) -> dict[str, Any]:
         "inputs": _inputs(report, lang),
         "verdict": str(diagnosis.verdict),
         "summary": present.summary(report, lang),
-        "checked": present.checked(report, lang),
+        "checked": coverage.checked(report, lang),
         "findings": [_finding(finding, report, lang) for finding in diagnosis.findings],
         "plan": None,
         "next_steps": [
             {"kind": step.kind, "id": step.id, "text": present.step_text(step, lang), "separates": list(step.separates)}
             for step in diagnosis.next_steps
         ],
-        "not_checked": [{"what": what, "why": why} for what, why in present.not_checked(report, lang)],
+        "not_checked": [{"what": what, "why": why} for what, why in coverage.not_checked(report, lang)],
         "unexplained": [_evidence(event.source, event) for event in present.unexplained(report)],
         "warnings": present.warnings(report, lang),
         "facts": _facts(report.store.facts()) if facts else {},
@@ -72,7 +72,7 @@ def _finding(finding: Finding, report: Report, lang: str) -> dict[str, Any]:
         "label": str(finding.label),
         "entities": list(finding.entities) or ["job"],
         "explained_by": finding.explained_by,
-        "because": " ".join(rule.because.get(lang).split()),
+        "because": present.prose(rule.because.get(lang)),
         "evidence": [_evidence(source, events.get(source)) for source in finding.sources],
         "notes": [outcome.note for outcome in finding.outcomes if outcome.note],
         "follows": [_follow(follow, report, lang) for follow in finding.follows],

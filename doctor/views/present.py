@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from doctor.engine.model import Finding, NextStep
-from doctor.facts.model import Event, Quality, Source
+from doctor.facts.model import Event, Source
 from doctor.messages import say, say_count
-from doctor.rulebase.errors import RuleError
+from doctor.messages_probes import translated
 from doctor.rulebase.model import Remedy, Rule, Severity
 from doctor.session.notes import Note
 from doctor.session.report import Patched, Report
 
 SYMBOLS: Mapping[str, str] = {"fatal": "✗", "degraded": "!", "risk": "○", "info": "·"}
 MAX_NAMES = 6
+_BETWEEN_CHINESE = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")
 KINDS = ("run", "node", "gpu", "nic", "rank")
 
 
@@ -38,11 +40,11 @@ def places(entities: Iterable[str], lang: str) -> str:
         kind, _, name = entity.partition(":")
         if kind in KINDS:
             by_kind.setdefault(kind, []).append(name)
-    shown = [say_count(lang, f"place.{kind}", len(names), names=_names(names)) for kind, names in by_kind.items()]
+    shown = [say_count(lang, f"place.{kind}", len(names), names=names_of(names)) for kind, names in by_kind.items()]
     return say(lang, "list.and").join(shown) or say(lang, "place.job")
 
 
-def _names(names: list[str]) -> str:
+def names_of(names: list[str]) -> str:
     if all(name.isdecimal() for name in names):
         return ranges(int(name) for name in names)
     return ", ".join(names[:MAX_NAMES]) + (f" (+{len(names) - MAX_NAMES})" if len(names) > MAX_NAMES else "")
@@ -77,7 +79,8 @@ def seconds(value: float, lang: str) -> str:
 
 
 def note_text(note: Note, lang: str) -> str:
-    return say(lang, note.key, path=note.path, **note.values)
+    told = {name: translated(value, lang) for name, value in note.values.items() if name in ("text", "reason")}
+    return say(lang, note.key, path=note.path, **{**note.values, **told})
 
 
 def warnings(report: Report, lang: str) -> list[str]:
@@ -92,7 +95,7 @@ def _grouped(notes: list[Note], lang: str) -> str:
     first = note_text(notes[0], lang)
     if len(notes) == 1:
         return first
-    return say(lang, "input.grouped", first=first, names=_names([note.path for note in notes[1:]]))
+    return say(lang, "input.grouped", first=first, names=names_of([note.path for note in notes[1:]]))
 
 
 def event_meaning(report: Report, name: str, lang: str) -> str:
@@ -136,57 +139,6 @@ def ranks_seen(report: Report) -> set[int]:
     return ranks | {int(name[5:]) for name in report.store.entities("rank") if name[5:].isdecimal()}
 
 
-def checked(report: Report, lang: str) -> list[str]:
-    """What was looked at."""
-    lines: list[str] = []
-    logs = [given for given in report.inputs if given.kind == "log"]
-    if logs:
-        lines.append(say_count(lang, "checked.log", len(logs), size=size(sum(given.bytes for given in logs))))
-    if ranks := ranks_seen(report):
-        lines.append(say_count(lang, "checked.ranks", len(ranks), names=ranges(ranks)))
-    steps = [event.step for event in report.store.events() if event.step is not None]
-    if steps:
-        lines.append(say(lang, "checked.steps", first=min(steps), last=max(steps)))
-    for kind in ("config", "dump", "table"):
-        paths = [given.path for given in report.inputs if given.kind == kind]
-        if paths:
-            lines.append(say_count(lang, f"checked.{kind}", len(paths), names=_names(paths)))
-    base = report.rulebase
-    areas = len({rule.area for rule in base.rules.values()})
-    facts = sum(1 for _ in report.store.facts())
-    counts = {"rules": len(base.rules), "areas": areas, "events": len(base.events), "facts": facts}
-    return [*lines, say(lang, "checked.rules", **counts)]
-
-
-def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
-    """What could not be looked at, and why: facts nobody supplied, facts that failed, rule files left out."""
-    wanted: dict[str, list[str]] = {}
-    for name in report.diagnosis.missing:
-        spec = report.rulebase.catalogue.get(name)
-        provider = "log" if name.startswith("event:") else next(iter(spec.providers), "other") if spec else "other"
-        key = f"provider.{provider}" if provider in ("job_config", "node_dump", "log", "table") else "provider.other"
-        wanted.setdefault(key, []).append(name.removeprefix("event:"))
-    lines = []
-    for key, names in wanted.items():
-        more = len(names) - MAX_NAMES
-        shown = ", ".join(names[:MAX_NAMES])
-        why = say(lang, "missing.why.some", names=shown, n=more) if more > 0 else say(lang, "missing.why", names=shown)
-        lines.append((say(lang, key), why))
-    for fact in report.store.facts():
-        if fact.quality is Quality.FAILED:
-            what = say(lang, "failed.fact", name=fact.name, where=places([fact.entity], lang))
-            lines.append((what, str(fact.value)))
-    by_file: dict[str, list[RuleError]] = {}
-    for problem in report.problems:
-        by_file.setdefault(problem.path, []).append(problem)
-    for path, problems in by_file.items():
-        first, more = problems[0], len(problems) - 1
-        place = f"{first.line}:{first.column}: " if first.line else ""
-        why = place + first.message + (say(lang, "rules.more", n=more) if more else "")
-        lines.append((say(lang, "rules.left_out", path=path), why))
-    return lines
-
-
 def step_text(step: NextStep, lang: str) -> str:
     """The words of a next step; a fact that is asked for is named."""
     if step.facts:
@@ -202,6 +154,11 @@ def rivals(finding: Finding, report: Report, lang: str) -> list[tuple[str, str, 
     told = {other.rule: other.how.get(lang) for other in finding.rule.differential}
     ids = dict.fromkeys((*finding.rivals, *told))
     return [(rule, told.get(rule, ""), beliefs.get(rule)) for rule in ids if rule in report.rulebase.rules]
+
+
+def prose(text: str) -> str:
+    """A text of a rule file on one line; where its lines were joined, no space is left between Chinese characters."""
+    return _BETWEEN_CHINESE.sub("", " ".join(text.split()))
 
 
 def unexplained(report: Report) -> list[Event]:

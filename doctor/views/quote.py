@@ -19,7 +19,7 @@ def excerpt(text: str, room: int, patterns: Iterable[str] = ()) -> str:
     start = _match_start(text.strip(), patterns)
     # Escapes make what stands before the match longer; the match is looked up in the text as it is shown.
     start = len(visible(text.strip()[:start]))
-    begin = 0 if start <= LEAD else min(start - LEAD, len(shown) - room + 1)
+    begin = 0 if start <= max(LEAD, room // 4) else min(start - LEAD, len(shown) - room + 1)
     head, tail = ("…" if begin else ""), ("…" if begin + room < len(shown) else "")
     return head + shown[begin : begin + room - len(head) - len(tail)] + tail
 

@@ -13,7 +13,7 @@ from doctor.messages import say, say_count
 from doctor.rulebase.model import Remedy
 from doctor.rulebase.truth import Truth
 from doctor.session.report import Report
-from doctor.views import present
+from doctor.views import coverage, present
 from doctor.views.page import Page
 from doctor.views.quote import excerpt
 from doctor.views.safe import visible, visible_lines
@@ -82,7 +82,7 @@ class TextReport:
         line.append(f"  [{self.say(f'label.{finding.label}')} {finding.belief:.2f}]", "dim")
         page.wrapped(line, hang=2)
         page.beside(self.say("head.where"), present.where(finding, self.report, self.lang), COLUMN)
-        page.beside(self.say("head.why"), " ".join(rule.because.get(self.lang).split()), COLUMN)
+        page.beside(self.say("head.why"), present.prose(rule.because.get(self.lang)), COLUMN)
         self.evidence(finding)
         self.follows(finding)
         self.remedies(finding)
@@ -139,9 +139,7 @@ class TextReport:
 
     def follows(self, finding: Finding) -> None:
         effects = [f for f in self.report.diagnosis.findings if f.explained_by == finding.rule.id]
-        lines = [
-            f"{f.rule.id} {f.rule.title.get(self.lang)} ({present.where(f, self.report, self.lang)})" for f in effects
-        ]
+        lines = [self._effect(effect) for effect in effects]
         lines += [self._follow(follow) for follow in finding.follows]
         limit = len(lines) if self.verbose else LISTED_FOLLOWS
         head = self.say("head.follows")
@@ -150,6 +148,10 @@ class TextReport:
             head = ""
         if len(lines) > limit:
             self.page.beside("", self.say("follows.hidden", n=len(lines) - limit), COLUMN, style="dim")
+
+    def _effect(self, effect: Finding) -> str:
+        title, place = effect.rule.title.get(self.lang), present.where(effect, self.report, self.lang)
+        return self.say("summary.roots", title=f"{effect.rule.id} {title}", where=place)
 
     def _follow(self, follow: Follow) -> str:
         what = present.event_meaning(self.report, follow.event, self.lang)
@@ -247,12 +249,12 @@ class TextReport:
     def remarks(self) -> None:
         """What was looked at when nothing was found, what could not be, and what was wrong with the input."""
         healthy = self.report.diagnosis.verdict != "problem"
-        gaps = present.not_checked(self.report, self.lang)
+        gaps = coverage.not_checked(self.report, self.lang)
         missing = [self.say("missing.line", what=what, why=why) for what, why in gaps]
         if len(missing) > LISTED_GAPS and not self.verbose:
             missing[LISTED_GAPS:] = [self.say("gaps.hidden", n=len(missing) - LISTED_GAPS)]
         blocks = {
-            "head.checked": present.checked(self.report, self.lang) if healthy or self.verbose else [],
+            "head.checked": coverage.checked(self.report, self.lang) if healthy or self.verbose else [],
             "head.not_checked": missing,
             "head.warnings": present.warnings(self.report, self.lang),
         }

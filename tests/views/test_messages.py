@@ -7,6 +7,7 @@ from string import Formatter
 import pytest
 
 from doctor.messages import TEXTS, say
+from doctor.messages_probes import translated
 from tests.reports import oom_report, text
 
 WORD = re.compile(r"[A-Za-z]{2,}")
@@ -51,6 +52,26 @@ def test_values_are_not_read_as_templates() -> None:
         say("en", "input.unreadable", path="{x}", reason="{reason.__class__}")
         == "{x}: cannot be read: {reason.__class__}"
     )
+
+
+@pytest.mark.parametrize(
+    ("remark", "chinese"),
+    [
+        ("cannot be read: Permission denied", "无法读取：Permission denied"),
+        (
+            "gzip archive is damaged after 1,024 bytes of text: x",
+            "gzip 压缩文件在 1,024 字节之后损坏：x",
+        ),
+        ("train_batch_size = many is not a whole number", "train_batch_size = many 不是整数"),
+    ],
+)
+def test_remarks_of_probes_are_translated(remark: str, chinese: str) -> None:
+    assert translated(remark, "zh") == chinese
+    assert translated(remark, "en") == remark
+
+
+def test_a_remark_that_is_not_known_stays_as_it_is() -> None:
+    assert translated("something {else}", "zh") == "something {else}"
 
 
 def test_a_chinese_report_has_no_english_words_of_ours(tmp_path: Path) -> None:

@@ -1,0 +1,68 @@
+"""What was looked at, and what could not be and why."""
+
+from __future__ import annotations
+
+from doctor.facts.model import Quality
+from doctor.messages import say, say_count
+from doctor.rulebase.errors import RuleError
+from doctor.session.report import Report
+from doctor.views.present import MAX_NAMES, names_of, places, ranges, ranks_seen, size
+
+
+def checked(report: Report, lang: str) -> list[str]:
+    """What was looked at."""
+    lines: list[str] = []
+    logs = [given for given in report.inputs if given.kind == "log"]
+    if logs:
+        lines.append(say_count(lang, "checked.log", len(logs), size=size(sum(given.bytes for given in logs))))
+    if ranks := ranks_seen(report):
+        lines.append(say_count(lang, "checked.ranks", len(ranks), names=ranges(ranks)))
+    steps = [event.step for event in report.store.events() if event.step is not None]
+    if steps:
+        lines.append(say(lang, "checked.steps", first=min(steps), last=max(steps)))
+    for kind in ("config", "dump", "table"):
+        paths = [given.path for given in report.inputs if given.kind == kind]
+        if paths:
+            lines.append(say_count(lang, f"checked.{kind}", len(paths), names=names_of(paths)))
+    base = report.rulebase
+    areas = len({rule.area for rule in base.rules.values()})
+    facts = sum(1 for _ in report.store.facts())
+    counts = {"rules": len(base.rules), "areas": areas, "events": len(base.events), "facts": facts}
+    return [*lines, say(lang, "checked.rules", **counts)]
+
+
+def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
+    """What could not be looked at, and why: facts nobody supplied, facts that failed, rule files left out."""
+    wanted: dict[str, list[str]] = {}
+    logs_read = any(given.kind == "log" for given in report.inputs)
+    for name in report.diagnosis.missing:
+        if name.startswith("event:") and logs_read:
+            continue  # logs were read: what is not known of the message is when it came, not whether
+        spec = report.rulebase.catalogue.get(name)
+        provider = "log" if name.startswith("event:") else next(iter(spec.providers), "") if spec else ""
+        wanted.setdefault(_provider(provider), []).append(name.removeprefix("event:"))
+    lines = []
+    for key, names in wanted.items():
+        more = len(names) - MAX_NAMES
+        shown = ", ".join(names[:MAX_NAMES])
+        why = say(lang, "missing.why.some", names=shown, n=more) if more > 0 else say(lang, "missing.why", names=shown)
+        lines.append((say(lang, key), why))
+    for fact in report.store.facts():
+        if fact.quality is Quality.FAILED:
+            what = say(lang, "failed.fact", name=fact.name, where=places([fact.entity], lang))
+            lines.append((what, str(fact.value)))
+    by_file: dict[str, list[RuleError]] = {}
+    for problem in report.problems:
+        by_file.setdefault(problem.path, []).append(problem)
+    for path, problems in by_file.items():
+        first, more = problems[0], len(problems) - 1
+        place = f"{first.line}:{first.column}: " if first.line else ""
+        why = place + first.message + (say(lang, "rules.more", n=more) if more else "")
+        lines.append((say(lang, "rules.left_out", path=path), why))
+    return lines
+
+
+def _provider(name: str) -> str:
+    """The message key of who could have supplied a fact."""
+    known = name if name in ("job_config", "node_dump", "log", "table") else ""
+    return f"provider.{known or ('derived' if name.startswith('deriv') else 'other')}"
