@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from doctor.cli.main import run
+from doctor.rulebase.lint import lint
+from doctor.rulebase.load import read_rulebase
+
+
+def test_list_names_every_rule_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rules", "list"]) == 0
+    ids = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert ids == sorted(read_rulebase().base.rules)
+
+
+@pytest.mark.parametrize("name", ["HNG009", "hng009", "cuda-oom-one-rank"])
+def test_show_takes_an_id_or_a_cause(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rules", "show", name]) == 0
+    assert capsys.readouterr().out.startswith("# HNG009 ")
+
+
+def test_show_suggests_what_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rules", "show", "cuda-oom-one-rnak"]) == 2
+    assert "did you mean cuda-oom-one-rank?" in capsys.readouterr().err
+
+
+def test_the_tests_of_one_rule_can_be_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rules", "test", "HNG009"]) == 0
+    assert " passed, 0 failed" in capsys.readouterr().out
+
+
+def test_a_test_that_fails_is_named_and_ends_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rules", "new", "MEM900", "mine", "--cause", "allocator-fragmentation", "--into", str(tmp_path)]) == 0
+    path = tmp_path / "oom" / "MEM900_mine.yaml"
+    path.write_text(path.read_text().replace("expect: {finding: none}", "expect: {finding: MEM900}"))
+    assert run(["rules", "test", "MEM900", "--rules", str(tmp_path)]) == 1
+    assert "MEM900 must be a root" in capsys.readouterr().out
+
+
+def test_a_new_rule_is_in_order_from_the_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["rules", "new", "mem900", "mine", "--cause", "allocator-fragmentation", "--into", str(tmp_path)])
+    assert "MEM900_mine.yaml" in capsys.readouterr().out
+    assert [str(fault) for fault in lint(read_rulebase([tmp_path])) if "MEM900" in str(fault)] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["HNG009", "mine"], "HNG009 exists already"),
+        (["XYZ001", "mine"], "XYZ001 is no rule id: one of MEM (oom)"),
+        (["MEM900", "My Rule"], "'My Rule' is no rule name"),
+    ],
+)
+def test_a_new_rule_needs_a_free_id_and_a_plain_name(
+    arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["rules", "new", *arguments, "--into", str(tmp_path)]) == 2
+    assert told in capsys.readouterr().err
+    assert not list(tmp_path.rglob("*.yaml"))
