@@ -31,6 +31,9 @@ _HOST_WORD = re.compile(
     r"\b(?:(?:node|host|server|worker|machine|master|compute|dgx|hgx|vm|gpu-?node)[-_]?(?:\d{1,4}|[a-zA-Z](?![a-zA-Z]))"
     r"|(?=[a-z0-9-]*[a-z]-?\d)[a-z][a-z0-9]*(?:-[a-z0-9]+){2,5})\b(?![.:]\d)"
 )
+_NOTHING = re.compile(
+    r"^[(<\[]?(?:nothing|empty|none|no (?:output|match(?:es)?|lines?|result)|blank|\(\))[)>\]]?\.?$", re.IGNORECASE
+)
 _PARALLEL = re.compile(r"^(?P<host>[A-Za-z][\w.-]*\d[\w.-]*): ?(?P<rest>.*)$")
 
 
@@ -45,12 +48,21 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The output of one command, or a whole file without prompts. `command` and `host` are "" when not known."""
+    """The output of one command, or a whole file without prompts. `command` and `host` are "" when not known.
+
+    `start` is the line that gives the command, where a prompt stands before it or a note tells its output: only then
+    does no output mean that the command printed nothing.
+    """
 
     path: str
     lines: tuple[Line, ...]
     host: str = ""
     command: str = ""
+    start: Line | None = None
+
+    @property
+    def printed_nothing(self) -> bool:
+        return self.start is not None and not any(line.text.strip() for line in self.lines)
 
     @property
     def node(self) -> str:
@@ -64,6 +76,7 @@ class Block:
 
     def fact(self, name: str, value: Value, line: Line | None, entity: str = "") -> Fact:
         """A fact of this block's node, or of `entity`, read from `line`."""
+        line = line or self.start
         text = redact_text(line.raw[:MAX_SHOWN]) if line else ""
         source = Source("dump", self.path, line.number if line else 0, text)
         return Fact(name, value, entity or self.node, source)
@@ -115,34 +128,46 @@ def _by_host(lines: list[Line]) -> list[tuple[str, list[Line]]]:
 
 def _by_command(path: str, lines: list[Line], host: str) -> list[Block]:
     found: list[Block] = []
-    current, command, owner = [], "", host
+    current: list[Line] = []
+    begun = _Start("", "", False)
+    owner, shown = host, None
     for line in lines:
         start = _start(line.text)
         if start is None:
             current.append(line)
             continue
-        if current or command:
-            found.append(Block(path, tuple(current), owner, command))
-        new_host, command, output = start
-        owner = new_host or owner
-        current = [replace(line, text=output)] if output else []
-    if current or command:
-        found.append(Block(path, tuple(current), owner, command))
+        if current or begun.command:
+            found.append(Block(path, tuple(current), owner, begun.command, shown))
+        begun, owner, shown = start, start.host or owner, line if start.shown else None
+        current = [replace(line, text=start.output)] if start.output else []
+    if current or begun.command:
+        found.append(Block(path, tuple(current), owner, begun.command, shown))
     return found
 
 
-def _start(text: str) -> tuple[str, str, str] | None:
-    """(host, command, first output) when this line begins the output of another command."""
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """What a line says about the output after it; `shown` as `Block.start` has it."""
+
+    host: str
+    command: str
+    shown: bool
+    output: str = ""
+
+
+def _start(text: str) -> _Start | None:
+    """Set when this line begins the output of another command."""
     if not text or text[0] in "|+ \t":
         return None
     for prompt in _PROMPTS:
         if match := prompt.match(text):
             command = match["command"].strip()
-            return host_in_command(command) or match["host"], strip_wrappers(command), ""
+            return _Start(host_in_command(command) or match["host"], strip_wrappers(command), True)
     if inline := inline_output(text):
-        return "", *inline
+        command, output = inline
+        return _Start("", command, True, "" if _NOTHING.match(output) else output)
     if is_bare_command(text):
-        return host_in_command(text), strip_wrappers(text), ""
+        return _Start(host_in_command(text), strip_wrappers(text), False)
     if match := _TITLE.match(text):
         title = match["title"]
         if title.endswith("ping statistics"):
@@ -150,5 +175,5 @@ def _start(text: str) -> tuple[str, str, str] | None:
         named = _HOST_WORD.search(title)
         command = command_of(title)
         if named or command:
-            return named[0] if named else "", command, ""
+            return _Start(named[0] if named else "", command, False)
     return None

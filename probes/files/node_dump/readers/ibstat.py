@@ -85,9 +85,7 @@ def _is_ours(block: Block, line: Line) -> bool:
 
 
 def _is_empty_listing(block: Block) -> bool:
-    return bool(re.match(r"ls (?:-\w+ )?/sys/class/infiniband/?$", block.command)) and not any(
-        line.text.strip() for line in block.lines
-    )
+    return bool(re.match(r"ls (?:-\w+ )?/(?:sys/class|dev)/infiniband/?$", block.command)) and block.printed_nothing
 
 
 def read(section: Block) -> Iterator[Fact]:
@@ -125,7 +123,10 @@ def read(section: Block) -> Iterator[Fact]:
     if names:
         yield section.fact("node.ib_devices", tuple(names), next(iter(names.values())))
     elif _is_empty_listing(section):
-        yield section.fact("node.ib_devices", (), None)
+        if "/dev/" in section.command:
+            yield section.fact("node.ib_device_files", False, None)
+        else:
+            yield section.fact("node.ib_devices", (), None)
 
 
 _DEVICE_KEYS = ("ca type", "firmware version", "fw ver", "board id", "transport")

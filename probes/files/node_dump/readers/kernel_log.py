@@ -32,12 +32,13 @@ _OFF = re.compile(
     r"AMD-Vi: (?:IOMMU )?[Dd]isabled|DMAR: (?:IOMMU disabled|No ATSR|Disable)|iommu: Disabled|DMAR-IR: disabled",
     re.IGNORECASE,
 )
-_GROUPS = re.compile(r"^(?P<groups>\d+)$")
+_NEAR = re.compile(r"NVRM|Linux|ommand line|BOOT_IMAGE|AMD-Vi|DMAR|iommu|IOMMU")
 
 
 def recognise(block: Block) -> list[Block]:
     patterns = (_DRIVER, _KERNEL, _CMDLINE, _DOMAIN, _ACTIVE, _OFF)
-    lines = [line for line in block.lines if any(pattern.search(line.text[:4000]) for pattern in patterns)]
+    near = [line for line in block.lines if _NEAR.search(line.text[:4000])]
+    lines = [line for line in near if any(pattern.search(line.text[:4000]) for pattern in patterns)]
     if "/proc/cmdline" in block.command:
         lines = [line for line in block.lines if "=" in line.text]
     elif not lines and 0 < len(block.lines) <= 20:

@@ -31,6 +31,8 @@ _ABSENT = re.compile(
 )
 _REFUSED = re.compile(r"modprobe: (?:ERROR|FATAL): (?:could not insert|Module) '?(?P<name>[\w-]+)'?.*")
 _FOLDER = re.compile(r"/sys/module/(?P<name>nvidia_peermem|nv_peer_mem)\b")
+# grep for this shows every module of the driver.
+_ALL_NVIDIA = re.compile(r"^lsmod \| grep (?:-\w+ )*[\"']?(?:nvidia|nv)[\"']?$")
 _PEER = ("nvidia_peermem", "nv_peer_mem")
 _WORTH = re.compile(
     r"^(?:nvidia\w*|nv_peer_mem|gdrdrv|mlx\w+|ib_\w+|rdma_\w+|efa|efa_\w+|nouveau|amdgpu|irdma|bnxt_re|nvidia_fs|knem|xpmem)$"
@@ -46,7 +48,7 @@ def recognise(block: Block) -> list[Block]:
         for line in block.lines
         if _ABSENT.search(line.raw) or _REFUSED.search(line.raw) or _FOLDER.search(line.raw)
     ]
-    empty = bool(re.search(r"lsmod.*grep.*peer", block.command)) and not any(line.text.strip() for line in block.lines)
+    empty = bool(re.search(r"lsmod.*grep.*peer", block.command)) and block.printed_nothing
     if (
         messages
         or empty
@@ -84,8 +86,10 @@ def read(section: Block) -> Iterator[Fact]:
         yield section.fact("node.peermem_loaded", True, peer)
     elif absent:
         yield section.fact("node.peermem_loaded", False, absent)
-    elif not section.lines or (not rows and re.search(r"grep.*peer", section.command)):
+    elif section.printed_nothing:
         yield section.fact("node.peermem_loaded", False, None)
+    elif rows and _ALL_NVIDIA.search(section.command) and "nvidia" in loaded:
+        yield section.fact("node.peermem_loaded", False, loaded["nvidia"])
     elif headed and rows >= 20 and "nvidia" in loaded and "grep" not in section.command:
         # A whole list: what is not in it is not loaded.
         yield section.fact(

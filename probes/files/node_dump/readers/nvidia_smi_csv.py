@@ -28,6 +28,7 @@ MARKS = (
 )
 
 _COLUMN = re.compile(r"^[a-z_]+[a-z0-9_.]*(?: \[[\w%/]+\])?$")
+_ASKED = re.compile(r"--query-(?:gpu|compute-apps)=(?P<fields>[\w.,]+)")
 _TOO_MANY = 5000
 
 _NUMBERS: dict[str, tuple[str, float]] = {
@@ -95,6 +96,10 @@ def recognise(block: Block) -> list[Block]:
     """From a heading of known columns over the rows that have as many cells."""
     found: list[list[Line]] = []
     width = 0
+    if asked := _ASKED.search(block.command) if "noheader" in block.command else None:
+        fields = [field + " [MiB]" * field.startswith("memory.") for field in asked["fields"].split(",")]
+        found.append([Line(0, ", ".join(fields), block.command)])
+        width = len(fields)
     for line in block.lines:
         cells = _cells(line.text)
         if (
@@ -141,7 +146,7 @@ def read(section: Block) -> Iterator[Fact]:
         # A loop (-l) prints a GPU many times: the busiest sample is the one taken while the job ran.
         if key not in samples or _busy(row) > _busy(samples[key][1]):
             samples[key] = (line, row)
-    yield section.fact("node.gpu_count", len(samples), section.lines[0])
+    yield section.fact("node.gpu_count", len(samples), next(iter(samples.values()))[0])
     for key, (line, row) in samples.items():
         yield from _gpu(section, line, row, section.gpu(key))
 

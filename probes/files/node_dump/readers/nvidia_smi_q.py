@@ -38,7 +38,7 @@ _SURE = re.compile(
     r"NVSMI LOG|^GPU [0-9A-Fa-f]{8}:|^(?:ECC Errors|Remapped Rows|Clocks (?:Throttle|Event) Reasons"
     r"|FB Memory Usage|GPU Link Info)\s*$"
     r"|^(?:HW|SW) (?:Thermal |Power Brake )?Slowdown\s+:|^(?:DRAM|SRAM) (?:Unc|C)orrectable"
-    r"|^Remapping Failure Occurred\s*:|^CliqueId\s*:"
+    r"|^Remapping Failure Occurred\s*:|^CliqueId\s*:|^Fabric (?:State|Status)\s*:"
 )
 _REASONS = {
     "idle": "idle",
@@ -84,12 +84,11 @@ def read(section: Block) -> Iterator[Fact]:
     for bus, rows in gpus:
         yield from _node_facts(section, rows)
         name = str(ordinal) if whole or not bus else bus
-        if bus or any(row.heading for row in rows):
-            found = list(_gpu_facts(section, rows, section.gpu(name)))
-            if bus and found:
-                yield section.fact("gpu.bus_id", bus, rows[0].line if rows else None, section.gpu(name))
-            yield from found
-            ordinal += 1 if found else 0
+        found = list(_gpu_facts(section, rows, section.gpu(name)))
+        if bus and found:
+            yield section.fact("gpu.bus_id", bus, rows[0].line if rows else None, section.gpu(name))
+        yield from found
+        ordinal += 1 if found else 0
 
 
 def _by_gpu(section: Block) -> list[tuple[str, list[_Row]]]:
@@ -219,6 +218,8 @@ _FIELDS: Mapping[tuple[str, str], tuple[str, Callable[[str], Scalar | None]]] = 
     ("Utilization", "GPU"): ("gpu.utilization", _share),
     ("Clocks", "SM"): ("gpu.sm_clock", _clock),
     ("Max Clocks", "SM"): ("gpu.sm_clock_max", _clock),
+    ("*", "Fabric State"): ("gpu.fabric_state", _text),
+    ("*", "Fabric Status"): ("gpu.fabric_status", _text),
     ("Fabric", "State"): ("gpu.fabric_state", _text),
     ("Fabric", "Status"): ("gpu.fabric_status", _text),
     ("Fabric", "CliqueId"): ("gpu.fabric_clique", _text),

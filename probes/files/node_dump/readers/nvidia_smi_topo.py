@@ -19,6 +19,10 @@ _DEVICE = re.compile(
 )
 _LINK = re.compile(r"^(?:X|NV\d{1,3}|PIX|PXB|PHB|NODE|SYS|SOC|PSB|N/A)$")
 _P2P = re.compile(r"^(?:X|OK|CNS|GNS|TNS|NS|DR|U)$")
+_NOTE = re.compile(
+    r"\bGPU ?(?P<a>\d{1,2})\s*(?:<-+>|<=+>|->|--?|and|to|/|,)\s*GPU ?(?P<b>\d{1,2})\b[\s:=]{1,4}(?:via |is |are )?"
+    r"(?P<link>NV\d{1,2}|PIX|PXB|PHB|NODE|SYS|SOC)\b"
+)
 _LEGEND = re.compile(r"^\s*(?P<nic>NIC\d{1,3}):\s*(?P<device>\S+)\s*$")
 
 
@@ -31,7 +35,9 @@ def recognise(block: Block) -> list[Block]:
             found.append([line])
         elif found and words and (_is_row(words) or _LEGEND.match(line.text)):
             found[-1].append(line)
-    return [block.part(lines) for lines in found if len(lines) > 1]
+    matrices = [block.part(lines) for lines in found if len(lines) > 1]
+    notes = [line for line in block.lines if _NOTE.search(line.text)]
+    return matrices or ([block.part(notes)] if notes else [])
 
 
 def _is_heading(words: list[str]) -> bool:
@@ -48,6 +54,9 @@ def _is_cell(word: str) -> bool:
 
 def read(section: Block) -> Iterator[Fact]:
     heading = section.lines[0]
+    if notes := [(line, match["link"]) for line in section.lines for match in _NOTE.finditer(line.text)]:
+        yield from _links(section, notes)
+        return
     columns = _columns(heading.text.split())
     rows = {
         w[0]: (line, dict(zip(columns, w[1:], strict=False)))

@@ -21,6 +21,8 @@ MARKS = (
     "Unreachable",
     "(UNKNOWN)",
     "Ncat:",
+    "too long",
+    "Frag needed",
 )
 
 _LOSS = re.compile(
@@ -53,7 +55,11 @@ _CLOSED = (
 
 
 def recognise(block: Block) -> list[Block]:
-    hits = [line for line in block.lines if _LOSS.search(line.text) or _first(_OPEN, line) or _first(_CLOSED, line)]
+    hits = [
+        line
+        for line in block.lines
+        if _LOSS.search(line.text) or _first(_OPEN, line) or _first(_CLOSED, line) or _is_too_long(line)
+    ]
     if not hits:
         return []
     return [
@@ -61,6 +67,11 @@ def recognise(block: Block) -> list[Block]:
             [line for line in block.lines if line in hits or _TARGET.match(line.text) or _TOO_LONG.search(line.text)]
         )
     ]
+
+
+def _is_too_long(line: Line) -> bool:
+    """What ping says itself; a job may fail with the same words."""
+    return bool(_TOO_LONG.search(line.text)) and line.raw.lstrip().startswith(("ping:", "From "))
 
 
 def _first(patterns: tuple[re.Pattern[str], ...], line: Line) -> re.Match[str] | None:

@@ -36,6 +36,11 @@ _INLINE = re.compile(
     r"^(?P<unit>nvidia-fabricmanager|nvidia-imex|firewalld|ufw)(?:\.service)?\s*(?::|=|->)\s*(?P<state>active"
     r"|inactive|failed|not[- ]installed|not found|disabled|running|stopped)\b"
 )
+_SHORT = re.compile(r"(?P<state>active|inactive|failed|activating|unknown)(?: \([\w -]{1,40}\))?")
+_LISTED = re.compile(
+    r"^\s*[●○×*]?\s*(?P<unit>[\w@-]+)\.service\s+(?:loaded|not-found)\s+(?P<state>active|inactive"
+    r"|failed)\s+\S+"
+)
 _UFW = re.compile(r"^Status: (?P<state>active|inactive)\s*$")
 _VERSION = (
     re.compile(r"[Ff]abric ?[Mm]anager(?: version)?(?: is)?:? v?(?P<version>\d{3}\.\d+(?:\.\d+)?)"),
@@ -59,7 +64,11 @@ def recognise(block: Block) -> list[Block]:
     unit = any(_UNIT.match(line.text) for line in block.lines) and any(_ACTIVE.match(line.text) for line in block.lines)
     asked = _ASKED.search(block.command) or re.match(r"(?:sudo )?ufw status", block.command)
     other = any(
-        _ABSENT.search(line.raw) or _INLINE.match(line.raw) or _MISMATCH.search(line.raw) or _version(line)
+        _ABSENT.search(line.raw)
+        or _INLINE.match(line.raw)
+        or _LISTED.match(line.text)
+        or _MISMATCH.search(line.raw)
+        or _version(line)
         for line in block.lines
     )
     return [block] if unit or asked or other else []
@@ -75,6 +84,8 @@ def read(section: Block) -> Iterator[Fact]:
     for line in section.lines:
         if match := _INLINE.match(line.raw):
             yield from _state(section, line, match["unit"], match["state"].replace(" ", "-"))
+        elif match := _LISTED.match(line.text):
+            yield from _state(section, line, match["unit"], match["state"])
         elif match := _UNIT.match(line.text):
             unit = match["unit"]
         elif match := _ACTIVE.match(line.text):
@@ -86,10 +97,8 @@ def read(section: Block) -> Iterator[Fact]:
             yield section.fact("node.driver_version", match["driver"], line)
         elif (match := _UFW.match(line.text)) and unit in ("", "ufw"):
             yield from _state(section, line, "ufw", match["state"])
-        elif "is-active" in section.command and re.fullmatch(
-            r"active|inactive|failed|activating|unknown", line.text.strip()
-        ):
-            yield from _state(section, line, unit, line.text.strip())
+        elif asked and (match := _SHORT.fullmatch(line.text.strip())):
+            yield from _state(section, line, unit, match["state"])
         if version := _version(line):
             yield section.fact("node.fabric_manager_version", version, line)
 

@@ -22,6 +22,7 @@ _AFFINITY = re.compile(
 _ALLOWED = re.compile(r"^\s*Cpus_allowed_list:\s*(?P<cpus>[\d,-]+)")
 _CPUSET = re.compile(r"cpuset\.cpus(?:\.effective)?\s*(?::|=|->)\s*(?P<cpus>[\d,-]+)")
 _PYTHON = re.compile(r"sched_getaffinity.{0,40}?\{(?P<cpus>[\d, ]+)\}|^\s*affinity:?\s*\{(?P<more>[\d, ]+)\}")
+_COUNTED = re.compile(r"len\(os\.sched_getaffinity\(\w*\)\)\s*(?::|=|==|->)\s*(?P<count>\d{1,5})\b")
 _MAX_PROCESSES = 64
 _BUSY = 90.0
 
@@ -29,7 +30,9 @@ _BUSY = 90.0
 def recognise(block: Block) -> list[Block]:
     heads = any(_columns(line) for line in block.lines)
     ours = any(
-        pattern.search(line.raw) for line in block.lines for pattern in (_CPU, _AFFINITY, _ALLOWED, _CPUSET, _PYTHON)
+        pattern.search(line.raw)
+        for line in block.lines
+        for pattern in (_CPU, _AFFINITY, _ALLOWED, _CPUSET, _PYTHON, _COUNTED)
     )
     uptime = any(_LOAD.search(line.text) and re.search(r"\bup\b|^top -", line.text) for line in block.lines)
     return [block] if heads or ours or uptime else []
@@ -111,6 +114,8 @@ def _allowed(section: Block) -> Iterator[Fact]:
         elif match := _PYTHON.search(line.raw):
             cpus = match["cpus"] or match["more"]
             found.append((len(cpu_list(cpus.replace(" ", ""))), cpus.replace(" ", ""), line))
+        elif match := _COUNTED.search(line.raw):
+            found.append((int(match["count"]), f"{match['count']} CPUs", line))
         elif match := _CPUSET.search(line.raw):
             yield section.fact("node.cpuset", match["cpus"], line)
             yield section.fact("node.cpuset_count", len(cpu_list(match["cpus"])), line)

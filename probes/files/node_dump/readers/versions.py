@@ -76,10 +76,12 @@ _SHORT_TEXT = 12
 
 def recognise(block: Block) -> list[Block]:
     """Two lines that only such a report has, or a short text a quarter of which speaks of versions."""
-    lines = [line for line in block.lines if _is_label(line) or _is_note(line)]
+    full = [line for line in block.lines if line.text]
+    if len(full) > _SHORT_TEXT and sum(1 for line in full if _SURE.match(line.text)) < 2:
+        return []
+    lines = [line for line in full if _is_label(line) or _is_note(line)]
     sure = sum(1 for line in lines if _SURE.match(line.text))
-    full = sum(1 for line in block.lines if line.text.strip())
-    short = full <= _SHORT_TEXT and len(lines) * 4 >= full
+    short = len(full) <= _SHORT_TEXT and len(lines) * 4 >= len(full)
     return [block.part(lines)] if lines and (sure >= 2 or short) else []
 
 

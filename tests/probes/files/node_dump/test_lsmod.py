@@ -31,6 +31,16 @@ def test_grep_that_found_nothing() -> None:
     assert node("$ lsmod | grep peermem\n$ nproc\n8\n")["node.peermem_loaded"] is False
 
 
+def test_a_command_without_a_prompt_may_be_advice() -> None:
+    assert kinds("lsmod | grep nvidia_peermem\ndf -h\n") == ()
+    assert node("lsmod | grep nvidia_peermem -> (nothing)\n") == {"node.peermem_loaded": False}
+
+
+def test_grep_for_the_driver_shows_all_its_modules() -> None:
+    text = "$ lsmod | grep nvidia\nnvidia_uvm 4800000 2\nnvidia 56000000 99 nvidia_uvm\n"
+    assert node(text)["node.peermem_loaded"] is False
+
+
 def test_messages() -> None:
     fatal = "modprobe: FATAL: Module nvidia-peermem not found in directory /lib/modules/5.15"
     assert node(fatal + "\n")["node.peermem_loaded"] is False

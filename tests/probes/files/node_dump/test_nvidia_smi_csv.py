@@ -39,6 +39,13 @@ def test_a_loop_keeps_the_busiest_sample() -> None:
     assert found["node:?", "node.gpu_count"] == 2
 
 
+def test_the_command_tells_what_a_missing_heading_would() -> None:
+    text = "$ nvidia-smi --query-gpu=index,memory.used,utilization.gpu --format=csv,noheader,nounits\n0, 512, 98\n"
+    found = facts(text)
+    assert found["gpu:?/0", "gpu.memory_used"] == 512 << 20
+    assert found["gpu:?/0", "gpu.utilization"] == 0.98
+
+
 def test_a_lost_gpu() -> None:
     assert facts("index, memory.used [MiB]\n0, [GPU is lost]\n")["gpu:?/0", "gpu.unreadable"] == "[GPU is lost]"
 

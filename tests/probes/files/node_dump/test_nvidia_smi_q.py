@@ -154,6 +154,10 @@ def test_what_grep_leaves_of_the_fabric() -> None:
     assert found["gpu:?/1", "gpu.fabric_state"] == "Completed"
 
 
+def test_a_note_of_the_fabric() -> None:
+    assert facts("Fabric State : In Progress\n") == {("gpu:?/0", "gpu.fabric_state"): "In Progress"}
+
+
 def test_a_fragment_of_one_gpu_goes_by_its_address() -> None:
     found = facts(OLD_ECC)
     assert found["gpu:?/00000000:04:00.0", "gpu.ecc_uncorrectable"] == 2

@@ -64,6 +64,11 @@ def test_peer_access() -> None:
     assert "node.topology" not in found
 
 
+def test_a_note_of_single_links() -> None:
+    found = node("GPU0 <-> GPU1: NV4\nGPU0 <-> GPU2: SYS\n")
+    assert (found["node.topology"], found["node.topology_best"]) == ("SYS", "NV4")
+
+
 def test_a_row_cut_short_still_counts() -> None:
     assert node("\tGPU0\tGPU1\tGPU2\nGPU0\t X \tPHB\nGPU1\tPHB")["node.topology"] == "PHB"
 

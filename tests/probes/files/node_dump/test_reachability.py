@@ -31,6 +31,11 @@ def test_ports() -> None:
     assert found["node.ports_closed"] == ("10.0.0.3:29500 Connection refused", "10.0.0.4:40000 No route to host")
 
 
+def test_a_packet_longer_than_the_mtu() -> None:
+    text = "PING n2 (10.0.0.2) 8972(9000) bytes of data.\nping: local error: message too long, mtu=1500\n"
+    assert node(text)["node.ping_too_long"] == ("n2",)
+
+
 def test_a_jobs_own_errors_are_none() -> None:
     assert kinds("torch.distributed: Connection refused by 10.0.0.2 port 29500\nConnection to host timed out\n") == ()
 

@@ -29,6 +29,12 @@ def test_short_answers() -> None:
     assert node("$ sudo ufw status\nStatus: active\n") == {"node.firewall": "ufw active"}
 
 
+def test_a_note_and_a_list_of_units() -> None:
+    assert node("systemctl status nvidia-fabricmanager -> inactive (dead)\n") == {"node.fabric_manager": "inactive"}
+    text = "  nvidia-fabricmanager.service  loaded failed failed  NVIDIA fabric manager service\n"
+    assert node(text) == {"node.fabric_manager": "failed"}
+
+
 def test_the_package() -> None:
     assert node("ii  nvidia-fabricmanager-535   535.104.05-1   amd64\n")["node.fabric_manager_version"] == "535.104.05"
 

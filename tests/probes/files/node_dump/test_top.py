@@ -33,6 +33,10 @@ def test_the_narrowest_affinity_counts() -> None:
     assert node("Cpus_allowed_list:\t0-15\n")["node.cpus_allowed"] == 16
 
 
+def test_python_counts_its_processors() -> None:
+    assert node("len(os.sched_getaffinity(0)) = 1\n")["node.cpus_allowed"] == 1
+
+
 def test_a_cpuset() -> None:
     assert node("cpuset.cpus.effective: 0-47\n") == {"node.cpuset": "0-47", "node.cpuset_count": 48}
 
