@@ -46,6 +46,7 @@ _NUMBERS: Mapping[str, re.Pattern[str]] = {
 }
 _NODES = re.compile(rf"\b(\d+|{'|'.join(_WORDS)})[ -]?nodes?\b")
 _NNODES = _counted("nnodes", "nodes")
+_NGPUS = _counted("n ?gpus", "gpus", "world size", "num gpus")
 _GPUS = re.compile(rf"\b(\d+|{'|'.join(_WORDS)})[ -]?(?:x ?)?(?:gpus?|cards?|[ahv]\d{{2,3}}s?)\b")
 _NPROC = re.compile(r"\bnproc[ -]per[ -]node[ =]{1,2}(\d+)")
 _VISIBLE = re.compile(r"cuda[ _]visible[ _]devices=([\d,]+)")
@@ -76,7 +77,7 @@ def settings(text: str) -> Settings:
             found[key] = int(match[1])
     if match := _NODES.search(plain) or _NNODES.search(plain):
         found["nodes"] = _number(match[1])
-    if match := _GPUS.search(plain) or _NPROC.search(plain):
+    if match := _GPUS.search(plain) or _NGPUS.search(plain) or _NPROC.search(plain):
         found["gpus"] = _number(match[1])
     elif match := _VISIBLE.search(plain):
         found["gpus"] = len(match[1].strip(",").split(","))

@@ -9,12 +9,14 @@ from itertools import pairwise
 from math import isfinite
 from statistics import fmean, median
 
+from doctor.facts.derive.series import steps
 from doctor.facts.model import Event, Fact, Quality, Source, Value
 from doctor.facts.store import FactStore
 
 NEEDS = (
     *("event:progress.step", "event:progress.bar", "event:progress.rate", "event:progress.step_time"),
     *("event:progress.save_started", "event:monitor.gpu_busy", "gpu.memory_total"),
+    "series.row",
 )
 GIVES = (
     *("run.steps", "run.step_time", "run.step_time_first", "run.step_time_last", "run.step_time_trend"),
@@ -54,6 +56,8 @@ def derive(store: FactStore) -> Iterator[Fact]:
         for event in store.events(name):
             if name != "progress.bar" or is_training_bar(event):
                 by_run[event.run].append(event)
+    if tabled := steps(store):
+        by_run["job"] += tabled
     busy = [(value, e) for e in store.events("monitor.gpu_busy") if (value := number(e, "percent")) is not None]
     if busy:
         yield _fact("job.gpu_busy", median(value for value, _ in busy) / 100, "job", [busy[0][1]])

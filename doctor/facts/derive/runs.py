@@ -42,6 +42,7 @@ NEEDS = (
     *(name for names in KEYS.values() for name in names),
     *("event:progress.step", "event:progress.bar", "event:progress.rate", "event:progress.step_time"),
     *("event:progress.train_summary", "event:table.speed", "event:table.time", "event:deepspeed.microstep_timers"),
+    "sweep.row",
 )
 GIVES = (
     *(f"contrast.{key}" for key in KEYS),
@@ -60,8 +61,10 @@ FOLLOWS: Mapping[str, frozenset[str]] = {
     "micro_batch": frozenset({"grad_accum"}),
 }
 """Settings that must change with another one when the number of GPUs and the batch are kept."""
-NORMALISED = ("tflops", "mfu", "tokens/s")
-"""Rates of useful work; the others are compared only where the work of a step is the same."""
+MOST = 200
+"""Measurements that are compared with each other; more are no longer a comparison by hand."""
+SPECIAL: Mapping[tuple[str, str], str] = {("forward", "zero"): "zero_forward", ("optimizer", "offload"): "offload_step"}
+"""Times of a part of the step, which speak of one setting only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,9 @@ def derive(store: FactStore) -> Iterator[Fact]:
     """One fact for each setting that two measurements differ in: of several pairs the one with the clearest effect."""
     logs = list(_logs(store))
     found: dict[str, tuple[float, tuple[Source, ...], str]] = {}
-    for a, b in combinations([m for group in logs for m in _measured(group)] + list(_noted(store)), 2):
+    measurements = [m for group in logs for m in _measured(group)]
+    measurements += [*_noted(store), *_tabulated(store)]
+    for a, b in combinations(measurements[:MOST], 2):
         for key, value, text in _contrasts(a, b):
             sources = (*a.sources, *b.sources)
             if key not in found or abs(log(value)) > abs(log(found[key][0])):
@@ -185,6 +190,25 @@ def _noted(store: FactStore) -> Iterator[Measurement]:
                 yield Measurement(speed.measure, cost, speed.settings, (event.source,), shown, seconds)
 
 
+def _tabulated(store: FactStore) -> Iterator[Measurement]:
+    """Rows of a table that compares runs; the table probe has put them in words, value and unit."""
+    for fact in store.every("sweep.row"):
+        words, _, tail = str(fact.value).rpartition(": ")
+        number_text, _, unit = tail.partition(" ")
+        named = settings(words)
+        try:
+            value = float(number_text)
+        except ValueError:
+            continue
+        if not named or value <= 0:
+            continue
+        is_time = unit in ("step", "forward", "optimizer")
+        per_gpu = unit in ("tflops", "mfu", "tokens/s/GPU")
+        cost = (value if is_time else 1 / value) * (1.0 if per_gpu else _gpus(named))
+        kind = "s" if unit == "step" else unit
+        yield Measurement(kind, cost, named, (fact.source,), tail, value if is_time else None)
+
+
 def _contrasts(a: Measurement, b: Measurement) -> Iterator[tuple[str, float, str]]:
     """The one setting that differs, the cost ratio of its greater over its lesser value, and both in words."""
     if a.kind != b.kind or a.cost <= 0 or b.cost <= 0:
@@ -200,6 +224,10 @@ def _contrasts(a: Measurement, b: Measurement) -> Iterator[tuple[str, float, str
             units = _units(high.settings, key) / _units(low.settings, key)
             ratio = ratio / units
         if not (isfinite(ratio) and ratio > 0):
+            continue
+        if high.kind in ("forward", "optimizer"):
+            if (name := SPECIAL.get((high.kind, key))) and high.seconds and low.seconds:
+                yield name, high.seconds / low.seconds, f"{key} {low.settings[key]}: {low.shown}"
             continue
         words = f"{key} {low.settings[key]}: {low.shown}, {key} {high.settings[key]}: {high.shown}"
         yield key, ratio, words

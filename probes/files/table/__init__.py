@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from doctor.facts.model import Fact
 from probes.files.table.cells import Table, parse
 from probes.files.table.experts import expert_facts
+from probes.files.table.series import series_facts
+from probes.files.table.sweep import sweep_facts
 from probes.files.table.times import time_facts
 
 MAX_BYTES = 64 << 20
@@ -44,4 +46,5 @@ def read_table(name: str, data: bytes) -> TableReading | None:
 
 
 def _facts(name: str, table: Table) -> list[Fact]:
-    return [*time_facts(name, table), *expert_facts(name, table)]
+    readers = (time_facts, expert_facts, sweep_facts, series_facts)
+    return [fact for reader in readers for fact in reader(name, table)]
