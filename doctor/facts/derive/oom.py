@@ -31,7 +31,10 @@ GIVES = (
     "oom.request_equals_shard",
 )
 
-REPORTS = ("torch.cuda_oom", "torch.cuda_oom_driver", "torch.library_alloc_failed", "vllm.startup_memory")
+REPORTS = (
+    *("torch.cuda_oom", "torch.cuda_oom_driver", "torch.library_alloc_failed", "vllm.startup_memory"),
+    "torch.oom_recovered",
+)
 MIB = 1024**2
 ROUNDING = 2 * MIB
 DEFAULT_BUCKET = 5e8
