@@ -9,9 +9,9 @@ _SECRET = re.compile(r"TOKEN|KEY|PASSW|SECRET|CREDENTIAL|AUTH|COOKIE|PRIVATE|SIG
 _HARMLESS = re.compile(
     r"^(?:TOKENIZERS_PARALLELISM|SSH_AUTH_SOCK|XAUTHORITY|KEYBOARD\w*|\w*MAX_TOKENS\w*|\w*NUM_TOKENS\w*|\w*_KEYS?_?(?:DIM|SIZE))$"
 )
-_IN_URL = re.compile(r"(?P<scheme>\w+://)[^/@\s:]+:[^/@\s]+@")
+_IN_URL = re.compile(r"\b(?P<scheme>\w{1,20}://)[^/@\s:]+:[^/@\s]+@")
 _IN_TEXT = re.compile(
-    r"(?P<name>\b[A-Za-z_][\w-]*(?:TOKEN|KEY|PASSW|SECRET|CREDENTIAL)\w*)(?P<sign>\"?'?\s*[=:]\s*)(?P<value>\"[^\"]*\"|'[^']*'|[^\s,}\"']+)",
+    r"(?P<name>\b[A-Za-z_][\w-]{0,60}(?:TOKEN|KEY|PASSW|SECRET|CREDENTIAL)\w{0,60})(?P<sign>\"?'?\s*[=:]\s*)(?P<value>\"[^\"]*\"|'[^']*'|[^\s,}\"']+)",
     re.IGNORECASE,
 )
 

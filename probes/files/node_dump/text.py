@@ -11,7 +11,7 @@ from probes.files.node_dump.commands import command_of, host_in_command, inline_
 from probes.files.node_dump.secrets import redact_text
 
 MAX_BYTES = 8 << 20
-MAX_LINE = 1 << 16
+MAX_LINE = 1 << 14
 MAX_SHOWN = 1000
 
 _CONTROL = re.compile(

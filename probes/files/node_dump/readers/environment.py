@@ -47,7 +47,7 @@ def recognise(block: Block) -> list[Block]:
 
 def _assignment(line: Line) -> re.Match[str] | None:
     match = _ASSIGNMENT.match(line.text)
-    return match if match and not _LAUNCH.search(line.text[:2000]) else None
+    return match if match and not _LAUNCH.search(line.text[:400]) else None
 
 
 def _runs(lines: list[Line]) -> Iterator[list[Line]]:

@@ -26,7 +26,8 @@ MARKS = (
 )
 
 _LOSS = re.compile(
-    r"(?P<sent>\d+) packets transmitted, (?P<received>\d+) (?:packets )?received.*?(?P<loss>[\d.]+)% packet loss"
+    r"\b(?P<sent>\d{1,9}) packets transmitted, (?P<received>\d{1,9}) (?:packets )"
+    r"?received.*?(?P<loss>\d[\d.]{0,9})% packet loss"
 )
 _TARGET = re.compile(r"^(?:PING|---) (?P<host>[\w.-]+)")
 _TOO_LONG = re.compile(r"(?:Frag needed|message too long|Message too long).*?(?:mtu\s?=\s?(?P<mtu>\d+))?")
