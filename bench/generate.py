@@ -51,7 +51,8 @@ def blocks(rank: int, ranks: int, rng: random.Random) -> Iterator[str]:
     while True:
         step += 1
         minutes, second = divmod(15 * 3600 + step * 3, 60)
-        stamp = f"2024-09-03 {minutes // 60 % 24:02d}:{minutes % 60:02d}:{second:02d},{rng.randrange(1000):03d}"
+        clock = f"{minutes // 60 % 24:02d}:{minutes % 60:02d}:{second:02d}"
+        stamp = f"2024-09-03 {clock},{rng.randrange(1000):03d}"
         lines = [
             rng.choice(HEALTHY).format(time=stamp, n=rng.randrange(10, 100_000)) for _ in range(rng.randrange(8, 13))
         ]
@@ -59,7 +60,8 @@ def blocks(rank: int, ranks: int, rng: random.Random) -> Iterator[str]:
             f" [{stamp[:19]}] iteration {step:8d}/  120000 | consumed samples: {step * 512:12d} | elapsed time per "
             f"iteration (ms): {rng.gauss(3000, 40):.1f} | throughput per GPU (TFLOP/s/GPU): {rng.gauss(390, 4):.1f} | "
             f"learning rate: 3.000E-04 | global batch size:   512 | lm loss: {2 + 8 / step:.6E} | loss scale: 1.0 | "
-            f"grad norm: {rng.gauss(0.5, 0.05):.3f} | number of skipped iterations:   0 | number of nan iterations:   0 |"
+            f"grad norm: {rng.gauss(0.5, 0.05):.3f} | number of skipped iterations:   0 | "
+            "number of nan iterations:   0 |"
         )
         yield "\n".join(lines) + "\n"
 
@@ -75,7 +77,8 @@ def ending(rank: int) -> str:
             "PyTorch, and 16.00 GiB is reserved by PyTorch but unallocated.\n"
         )
     return (
-        f"[rank{rank}]:[E903 20:10:00.5 ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught collective operation "
-        "timeout: WorkNCCL(SeqNum=9000, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600012 milliseconds "
+        f"[rank{rank}]:[E903 20:10:00.5 ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught "
+        "collective operation timeout: WorkNCCL(SeqNum=9000, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, "
+        "Timeout(ms)=600000) ran for 600012 milliseconds "
         "before timing out.\n"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import resource
@@ -81,14 +82,14 @@ def measured(folder: Path, cache: Path) -> dict[str, float]:
     return result
 
 
-def timed(action: Callable[[], object]) -> float:
+def timed(action: Callable[..., object], *arguments: object) -> float:
     start = time.perf_counter()
-    action()
+    action(*arguments)
     return time.perf_counter() - start
 
 
-def grep(files: Sequence[Path]) -> None:
-    command = ["grep", "-cE", "|".join(TEN), *map(str, files)]
+def grep(program: str, files: Sequence[Path]) -> None:
+    command = [program, "-cE", "|".join(TEN), *map(str, files)]
     # Not to /dev/null: grep would stop at the first match.
     subprocess.run(command, env={**os.environ, "LC_ALL": "C"}, stdout=subprocess.PIPE, check=False)
 
@@ -106,23 +107,30 @@ def main() -> None:
 
 
 def run(place: Path, total: int) -> None:
-    files = job(place / "ranks", total)
-    merged = place / "merged" / "job.log"
-    merged.parent.mkdir()
-    with merged.open("wb") as out:
-        for path in files:
-            with path.open("rb") as part:
-                shutil.copyfileobj(part, out, 1 << 20)
+    ranks = place / "ranks"
+    single, packed = place / "single" / "rank_0.log", place / "packed" / "rank_0.log.gz"
+    job(ranks, total)
+    job(single.parent, total, ranks=1)
+    shutil.move(single.parent / "node0" / "rank_0.log", single)
+    packed.parent.mkdir()
+    with single.open("rb") as source, gzip.open(packed, "wb", compresslevel=1) as out:
+        shutil.copyfileobj(source, out, 1 << 20)
     print(f"| logs | MB | MB/s | MB/s a core | peak MB | grep MB/s | ratio | events |\n|{' --- |' * 8}")
-    for name, paths in (("256 files, one a rank", files), ("the same in one file", [merged])):
-        size = sum(path.stat().st_size for path in paths)
-        grep(paths)
-        by_grep = timed(lambda paths=paths: grep(paths))  # type: ignore[misc]
-        result = measured(paths[0].parent.parent if len(paths) > 1 else merged.parent, place / "cache")
-        speed = size / result["wall"] / 1e6
+    for name, folder in (
+        ("256 files, one a rank", ranks),
+        ("one file", single.parent),
+        ("one file, gzip", packed.parent),
+    ):
+        files = sorted(path for path in folder.rglob("*.log*") if path.is_file())
+        size = total if folder == packed.parent else sum(path.stat().st_size for path in files)
+        search = "zgrep" if folder == packed.parent else "grep"
+        grep(search, files)
+        by_grep = size / timed(grep, search, files) / 1e6
+        result = measured(folder, place / "cache")
+        speed, per_core = size / result["wall"] / 1e6, size / result["cpu"] / 1e6
         print(
-            f"| {name} | {size / 1e6:.0f} | {speed:.0f} | {size / result['cpu'] / 1e6:.0f} | {result['peak'] / 1e6:.0f} "
-            f"| {size / by_grep / 1e6:.0f} | {speed / (size / by_grep / 1e6):.2f} | {result['events']:.0f} |",
+            f"| {name} | {size / 1e6:.0f} | {speed:.0f} | {per_core:.0f} | {result['peak'] / 1e6:.0f} "
+            f"| {by_grep:.0f} ({search}) | {speed / by_grep:.2f} | {result['events']:.0f} |",
             flush=True,
         )
     print(f"\n{result['patterns']:.0f} patterns; grep had ten of them.")

@@ -76,6 +76,7 @@ def _database(patterns: Patterns, cache_dir: Path | None) -> Any:
     path = cache_dir / f"patterns-{_key(patterns)}.hs"
     with contextlib.suppress(OSError, hyperscan.error):
         database = hyperscan.loadb(path.read_bytes(), hyperscan.HS_MODE_BLOCK)
+        database.scratch = hyperscan.Scratch(database)
         # A database made for another processor loads, but does not scan.
         database.scan(b"\n", match_event_handler=lambda *_: None)
         return database
