@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -52,12 +51,16 @@ def test_analyzing_loads_no_yaml_reader_once_the_pack_is_made(tmp_path: Path) ->
 
 
 def test_help_costs_at_most_80_ms_more_than_the_interpreter() -> None:
-    """Runs in pairs, and the best pair counts: other work on the machine only ever slows a run down."""
+    """Processor time, the best of nine in turn: other work on the machine only ever slows a run down."""
     script = [sys.executable, "-c", "from doctor.cli.main import main; main()", "--help"]
-    assert min(seconds(script) - seconds([sys.executable, "-c", "pass"]) for _ in range(7)) < 0.080
+    pairs = [(seconds(script), seconds([sys.executable, "-c", "pass"])) for _ in range(9)]
+    assert min(full for full, _ in pairs) - min(bare for _, bare in pairs) < 0.080
 
 
 def seconds(command: list[str]) -> float:
-    started = time.perf_counter()
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - started
+    """User and system time of a process."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_utime + usage.ru_stime
