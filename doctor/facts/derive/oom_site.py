@@ -62,7 +62,7 @@ OPERATIONS: Mapping[str, str] = {
     "gather": r"unshard|_alloc_padded|_all_gather_flat_param|foreach_all_gather|all_gather_copy_in|_fsdp_collectives|"
     r"all_gather_coalesced|_allgather_params|:fetch_sub_module: |__all_gather_params|partitioned_param_coordinator|"
     r"init_all_gather_outputs",
-    "expert": r"token_dispatcher|fused_a2a|deep_ep|:experts?\b|moe/experts|grouped_gemm|GroupedMLP|megablocks|moe_layer",
+    "expert": r"token_dispatcher|fused_a2a|deep_ep|:experts?\b|/experts|grouped_gemm|GroupedMLP|megablocks|moe_layer",
 }
 EVALUATION = r"evaluation_loop|prediction_step|prediction_loop|:evaluate: |:validate: |validation_step|eval_step"
 BACKWARD = r"\.backward\(|:backward: |autograd/__init__\.py|_engine_run_backward|:backward_step: |graph\.py"
