@@ -87,6 +87,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "place.nic.many": ("NICs {names}", "网卡 {names}"),
     "place.run.one": ("run {names}", "运行 {names}"),
     "place.run.many": ("runs {names}", "运行 {names}"),
+    "place.unnamed": ("(name not given)", "（未给出名称）"),
     "place.on": ("{what} on {node}", "{node} 上的 {what}"),
     "place.count": ("{n} ranks ({names})", "{n} 个 rank（{names}）"),
     # what was looked at

@@ -38,8 +38,10 @@ def places(entities: Iterable[str], lang: str) -> str:
     by_kind: dict[str, list[str]] = {}
     for entity in entities:
         kind, _, name = entity.partition(":")
+        if name == "?":  # a pasted output that does not name its host
+            name = say(lang, "place.unnamed")
         if kind in KINDS:
-            by_kind.setdefault(kind, []).append(name)
+            by_kind.setdefault(kind, []).append(name.removeprefix("?/"))
     shown = [say_count(lang, f"place.{kind}", len(names), names=names_of(names)) for kind, names in by_kind.items()]
     return say(lang, "list.and").join(shown) or say(lang, "place.job")
 

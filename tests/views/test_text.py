@@ -6,6 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from doctor.facts.model import Fact
+from doctor.views.present import places
 from tests.reports import COMMAND, healthy_report, oom_report, text
 
 
@@ -93,3 +94,11 @@ def test_hostile_log_text_reaches_the_terminal_as_letters_only(tmp_path: Path, l
     shown = text(oom_report(tmp_path, HOSTILE, "a\x1b[31m\u202e.log"), lang, verbose=True)
     assert not set(shown) & set("\x1b\x07\x9b\r\x00\u202e\u200b")
     assert "\\x1b]0;owned\\x07" in shown and "[red]CUDA out of memory[/red]" in shown
+
+
+def test_places_are_told_briefly() -> None:
+    assert places(["rank:0", "rank:1", "rank:2", "rank:5"], "en") == "ranks 0-2, 5"
+    assert places(["gpu:?/3"], "en") == "GPU 3"
+    assert places(["node:?"], "en") == "node (name not given)"
+    assert places([f"node:n{n}" for n in range(9)], "en") == "nodes n0, n1, n2, n3, n4, n5 (+3)"
+    assert places([], "zh") == "整个作业"
