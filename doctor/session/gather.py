@@ -162,7 +162,7 @@ def _logs(files: Sequence[Taken], specs: Mapping[str, EventSpec], found: Gathere
         found.events += reading.events
         found.facts += reading.facts
     infos = {info.path: info for reading in readings for info in reading.inputs}
-    speaking = {event.source.path for event in found.events}
+    speaking = {event.source.path for event in found.events if event.name in specs}
     for file in files:
         info = infos.get(file.file.name)
         file.says(info.warnings if info else ())
