@@ -19,7 +19,7 @@ from doctor.facts.store import FactStore
 NEEDS = (
     *("event:torch.watchdog_timeout", "event:torch.watchdog_status", "event:torch.watchdog_group"),
     *("event:torch.store_get_timeout", "event:torch.barrier_timeout", "event:nccl.init_complete"),
-    *("rank.last_line", "config.world_size", "job.world_size_seen"),
+    *("event:log.last_line", "config.world_size", "job.world_size_seen"),
 )
 GIVES = (
     *("hang.timeouts", "hang.world_size", "hang.reporting_ranks", "hang.silent_ranks", "hang.silent_heard"),
@@ -102,7 +102,8 @@ class _Hang:
         yield "hang.silent_heard", tuple(r for r in self.silent if r in self.heard), none
         if self.decided:
             yield "hang.all_ranks_report", not self.silent if self.silent or self.world else None, none
-            yield "hang.only_rank0_silent", self.silent == [0], none
+            others = any(rank in self.heard for rank in self.silent if rank)
+            yield "hang.only_rank0_silent", 0 in self.silent and not others, none
         yield "hang.min_seq", min(seqs, default=None), none
         yield "hang.ops", tuple(ops), none
         if len({w.rank for w in waits}) > 1:

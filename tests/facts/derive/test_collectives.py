@@ -43,6 +43,16 @@ def test_rank_that_alone_stays_silent_is_the_busy_one() -> None:
     assert found["hang.startup"] is True
 
 
+def test_excerpt_without_some_ranks_still_shows_that_rank_0_is_silent() -> None:
+    found = hang(timeout(rank, 2, numel=1) for rank in (1, 3, 7))
+    assert found["hang.only_rank0_silent"] is True
+
+
+def test_silent_rank_with_a_log_of_its_own_is_not_ignored() -> None:
+    other = event("progress.step", {}, path="rank2.log", rank=2)
+    assert hang([other, timeout(1, 2), timeout(3, 2)])["hang.only_rank0_silent"] is False
+
+
 def test_a_collective_late_in_training_is_no_barrier_at_the_start() -> None:
     found = hang(timeout(rank, 28956, numel=1) for rank in (1, 2))
     assert found["hang.startup"] is False
@@ -156,6 +166,11 @@ def test_in_one_log_of_all_ranks_the_line_before_the_first_timeout_counts() -> N
 def test_send_and_receive_are_point_to_point() -> None:
     assert hang([timeout(4, 66, "RECV")])["hang.point_to_point"] is True
     assert hang([timeout(4, 66, "ALLREDUCE")])["hang.point_to_point"] is False
+
+
+def test_send_on_one_stage_and_receive_on_the_next_are_no_mismatch() -> None:
+    found = hang([timeout(0, 31, "SEND"), timeout(1, 33, "RECV")])
+    assert (found["hang.ops_differ"], found["hang.seq_spread"], found["hang.desync"]) == (False, 0, False)
 
 
 def test_runs_are_kept_apart() -> None:
