@@ -20,6 +20,9 @@ def excerpt(text: str, room: int, patterns: Iterable[str] = ()) -> str:
     # Escapes make what stands before the match longer; the match is looked up in the text as it is shown.
     start = len(visible(text.strip()[:start]))
     begin = 0 if start <= max(LEAD, room // 4) else min(start - LEAD, len(shown) - room + 1)
+    if begin:  # a cut in the middle of a word is hard to read
+        space = shown.find(" ", begin, min(start, begin + LEAD))
+        begin = space + 1 if space >= 0 else begin
     head, tail = ("…" if begin else ""), ("…" if begin + room < len(shown) else "")
     return head + shown[begin : begin + room - len(head) - len(tail)] + tail
 

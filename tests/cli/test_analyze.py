@@ -18,6 +18,7 @@ def test_the_sample_is_a_rank_out_of_memory_with_the_others_waiting(capsys: pyte
     findings = data["findings"]
     assert isinstance(findings, list)
     assert data["verdict"] == "problem"
+    assert [f["cause"] for f in findings if f["role"] == "root"] == ["cuda-oom-one-rank"]
     assert any("CUDA out of memory" in line["text"] for line in findings[0]["evidence"])
     assert data["unexplained"] == []
 
