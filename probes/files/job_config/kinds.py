@@ -62,7 +62,7 @@ def kind_of(name: str, text: str) -> Kind | None:
     if low.endswith(".py") or (python_excerpt.matches(text) and not _is_shell(text)):
         return Kind.PYTHON
     if torchtitan.matches(text):
-        return Kind.TOML if low.endswith(".toml") or _says_something(torchtitan.read, text) else None
+        return Kind.TOML if _says_something(torchtitan.read, text) else None
     if accelerate.matches(text):
         return Kind.ACCELERATE
     if yaml_configs.matches(text) or (low.endswith((".yaml", ".yml")) and yaml_configs.known_keys(text)):

@@ -13,6 +13,7 @@ from probes.files.job_config.values import is_unset
 MOST_FACTS = 5000
 MOST_WARNINGS = 20
 LONGEST_TEXT = 2000
+AUTO_IS_A_CHOICE = frozenset({"config.device_map"})
 REDACTED = "<redacted>"
 SECRET = re.compile(r"(?:^|_)(?:TOKEN|KEY|PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIALS?)(?:_ID)?$", re.IGNORECASE)
 # `NAME=value`, `--name value`, `"name": "value"`, `name: value` whose name says that the value is a secret.
@@ -72,7 +73,7 @@ class Sheet:
         if knob is None:
             return False
         text = text.strip()
-        if is_unset(text):
+        if is_unset(text) and not (text and knob.fact in AUTO_IS_A_CHOICE):
             return True
         try:
             value = knob.convert(text)

@@ -39,10 +39,12 @@ def read(sheet: Sheet, text: str) -> int:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         sheet.warn(_line_of(error), f"not valid TOML: {error}")
     known, model = 0, ""
+    flavored = re.search(r"^\s*flavor\s*=", text, re.MULTILINE) is not None
     for key, value, line in pairs(text):
-        if key == "model.name":
+        if key == "model.name" and flavored:
             model = value
-        elif key == "model.flavor" and model:
+            continue
+        if key == "model.flavor" and model:
             sheet.state("config.model", f"{model} {value}", line)
         known += sheet.setting(key, value, line)
         if key.split(".")[0] in OWN_SECTIONS and OWN_KEYS.search(key):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from probes.files.job_config.knobs import find
+from probes.files.job_config.lenient import entries
 from probes.files.job_config.sheet import Sheet
 
 if TYPE_CHECKING:
@@ -107,7 +108,10 @@ def _by_line(text: str) -> Iterator[tuple[str, str, int]]:
         while path and path[-1][0] >= indent:
             path.pop()
         value = re.sub(r"\s+#.*", "", found[2]).strip().strip("\"'")
-        if value and len(path) < DEEPEST:
-            yield ".".join([name for _, name in path] + [found[1]]), value, number
+        key = ".".join([name for _, name in path] + [found[1]])
+        if value.startswith("{"):
+            yield from ((f"{key}.{entry.key}", entry.value, number) for entry in entries(value))
+        elif value and len(path) < DEEPEST:
+            yield key, value, number
         else:
             path.append((indent, found[1]))

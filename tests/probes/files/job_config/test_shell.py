@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from doctor.facts.model import Quality
 from probes.files.job_config import read_config
 from tests.probes.files.job_config.reading import every, facts, warnings
@@ -114,7 +115,14 @@ def test_slurm_directives_set_the_variables_of_the_job() -> None:
         "srun torchrun --nnodes $SLURM_NNODES --nproc_per_node $SLURM_GPUS_ON_NODE train.py\n"
     )
     found = facts(text, "job.sbatch")
-    expected = {"nnodes": 4, "tasks_per_node": 1, "gpus_per_node": 8, "nproc_per_node": 8, "srun": True, "cpus_per_task": 32}
+    expected = {
+        "nnodes": 4,
+        "tasks_per_node": 1,
+        "gpus_per_node": 8,
+        "nproc_per_node": 8,
+        "srun": True,
+        "cpus_per_task": 32,
+    }
     assert {name: found[name] for name in expected} == expected
     assert "host_memory_limit" not in found
 
@@ -165,7 +173,9 @@ def test_a_here_document_is_read_as_what_it_holds() -> None:
 
 
 def test_secrets_are_not_kept() -> None:
-    text = "export WANDB_API_KEY=abc123 HF_TOKEN=tok99\nMY_SECRET=s1 torchrun --nproc_per_node 8 a.py --hf-token tok98\n"
+    text = (
+        "export WANDB_API_KEY=abc123 HF_TOKEN=tok99\nMY_SECRET=s1 torchrun --nproc_per_node 8 a.py --hf-token tok98\n"
+    )
     reading = read_config("launch.sh", text.encode())
     values = {fact.name: fact.value for fact in reading.facts}
     assert values["env.WANDB_API_KEY"] == values["env.HF_TOKEN"] == values["env.MY_SECRET"] == "<redacted>"
