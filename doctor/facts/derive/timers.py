@@ -16,7 +16,8 @@ NEEDS = (
 )
 GIVES = (
     *("run.forward_time", "run.backward_time", "run.optimizer_time", "run.optimizer_share", "run.allreduce_share"),
-    *("run.reduced_while_accumulating", "run.forward_spread", "run.save_time", "run.slowest_rank", "run.slowest_rank_share", "run.rank_spread"),
+    *("run.reduced_while_accumulating", "run.forward_spread", "run.save_time"),
+    *("run.slowest_rank", "run.slowest_rank_share", "run.rank_spread"),
 )
 
 BOUNDARY = 5.0

@@ -14,7 +14,8 @@ MOST_ROWS = 2000
 FEWEST = 4
 _STEP = re.compile(r"^(?:global[_ ]?)?(?:step|iter|iteration)s?$", re.IGNORECASE)
 _TIME = re.compile(
-    r"^(?:(?:step|iter|iteration|wall|elapsed|max|slowest)[_ ]?)?(?:time|duration|elapsed|rank)?[_ (\[]*(?P<unit>ms|s|sec|seconds)[)\]]?$"
+    r"^(?:(?:step|iter|iteration|wall|elapsed|max|slowest)[_ ]?)?(?:time|duration|elapsed|rank)?[_ (\[]*"
+    r"(?P<unit>ms|s|sec|seconds)[)\]]?$"
     r"|^(?:step|iter|iteration)[_ ]?time$",
     re.IGNORECASE,
 )

@@ -16,7 +16,8 @@ _MEASURES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     for unit, pattern in (
         ("tflops", r"tflops?|tflop/s"),
         ("mfu", r"^mfu\b|\bmfu[ _(%]*$"),
-        ("tokens/s/GPU", r"(?:tok(?:en)?s?[ _/]*(?:per[ _])?(?:s|sec|second)|tps|tgs)[ _/(]*(?:per[ _])?(?:gpu|device|card)"
+        ("tokens/s/GPU", r"(?:tok(?:en)?s?[ _/]*(?:per[ _])?(?:s|sec|second)|tps|tgs)"
+                         r"[ _/(]*(?:per[ _])?(?:gpu|device|card)"
                          r"|tok(?:en)?s?[ _/](?:per[ _])?(?:gpu|device)[ _/](?:per[ _])?s|^tgs$"),
         ("tokens/s", r"tok(?:en)?s?[ _/]*(?:per[ _])?s(?:ec)?|^tps$|token.*throughput"),
         ("samples/s", r"(?:samples?|images?|seqs?|sequences?)[ _/]*(?:per[ _])?s(?:ec)?|^throughput"),
