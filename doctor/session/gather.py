@@ -27,9 +27,10 @@ WHOLE = 4 << 20
 PLACED = re.compile(r"(?P<place>(?::\d+)?): (?P<text>.*)", re.DOTALL)
 """What follows the name of the file in a remark: its line, if it has one, and the text."""
 
-SHARED, LEAST = 16 << 20, 1 << 15
-"""What the readers of arguments and dumps see of all files together, and of each at least: a launcher echoes its
-arguments at the beginning, and a thousand logs must not be read twice."""
+SHARED, LEAST, ENDS, AT_ENDS = 4 << 20, 1 << 14, 4, 1 << 18
+"""What the readers of arguments and dumps see of all files together, and of each at least; and how many of the first
+and last files they see more of. A launcher echoes its arguments at the beginning, a framework in the log of the first
+or the last rank, and the logs of a thousand ranks must not be read twice."""
 
 
 @dataclass(slots=True, eq=False)
@@ -72,8 +73,7 @@ class Gathered:
 def gather(files: Sequence[File], specs: Mapping[str, EventSpec]) -> Gathered:
     """Facts and events of `files`, and for each file what it was taken for."""
     found = Gathered()
-    room = max(LEAST, min(WHOLE, SHARED // max(len(files), 1)))
-    taken = [Taken(file, *_opened(file, room)) for file in files]
+    taken = [Taken(file, *_opened(file, room)) for file, room in zip(files, _rooms(files), strict=True)]
     readable = [file for file in taken if file.data]
     for file in readable:
         if file.attempt("job_config", lambda file=file: claims(file.file.name, file.data)):  # type: ignore[misc]
@@ -92,6 +92,19 @@ def gather(files: Sequence[File], specs: Mapping[str, EventSpec]) -> Gathered:
     found.inputs += [file.entry() for file in taken if file not in logs]
     found.inputs.sort(key=lambda given: given.path)
     return found
+
+
+def _rooms(files: Sequence[File]) -> list[int]:
+    """How many bytes of each file the readers of arguments and dumps see."""
+    each = max(LEAST, SHARED // max(len(files), 1))
+    order = sorted(range(len(files)), key=lambda index: _natural(files[index].name))
+    ends = {*order[:ENDS], *order[-ENDS:]}
+    return [max(each, AT_ENDS) if index in ends else each for index in range(len(files))]
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sorts rank2 before rank10."""
+    return [(int(part) if part.isdecimal() else -1, part) for part in re.split(r"(\d{1,18})", name)]
 
 
 def _opened(file: File, room: int) -> tuple[bytes, str, list[Note]]:

@@ -154,7 +154,8 @@ def rivals(finding: Finding, report: Report, lang: str) -> list[tuple[str, str, 
     """What it could also be, as (rule id, how to tell it apart, belief if it is a candidate); live candidates first."""
     beliefs = {other.rule.id: other.belief for other in report.diagnosis.findings}
     told = {other.rule: other.how.get(lang) for other in finding.rule.differential}
-    ids = dict.fromkeys((*finding.rivals, *told))
+    folded = {other.rule.id for other in report.diagnosis.findings if other.explained_by == finding.rule.id}
+    ids = [rule for rule in dict.fromkeys((*finding.rivals, *told)) if rule not in folded]
     return [(rule, told.get(rule, ""), beliefs.get(rule)) for rule in ids if rule in report.rulebase.rules]
 
 
