@@ -18,15 +18,14 @@ LONGEST_LINE = 16_384
 LONGEST_BLOCK = 600
 ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
-# One cheap test a line: does it hold anything that a reader below is for?
-INTERESTING = re.compile(
-    r" \.{3,} | \.{6,}|using world size:|world_size|Num processes|batch size|Gradient Accumulation steps"
-    r"|trainable params|Number of trainable|set by environment to|device mesh with|padded vocab|num_local_procs"
-    r"|[Cc]onfig\b.{0,60}[={]|kwargs: \{|Arguments\(|Namespace\(|json = \{|WORLD INFO DICT|pipeline schedule"
-    r"|total parameters|activation checkpointing|^\s*(?:min_nodes|max_nodes|nproc_per_node|rdzv_\w+)\s+:"
-    r"|(?:torchrun|deepspeed|accelerate|python\S*|srun|mpirun) .{0,2000}(?:--|\.py)"
-    r"|^\s*(?:export |declare -x )?(?:NCCL|TORCH|CUDA|PYTORCH|OMP|GLOO|FI|UCX|MASTER|DS|HF|TP)_\w+="
-)
+# One of these is in every line that a reader below is for; a search for literals is far cheaper than the readers.
+LITERALS = (
+    " ...", "using world size:", "world_size", "Num processes", "batch size per device", "train batch size (",
+    "local batch size", "Accumulation steps", "trainable", "set by environment to", "device mesh with", "padded vocab",
+    "num_local_procs", "onfig", "kwargs: {", "Arguments(", "Namespace(", "json = {", "INFO DICT", "pipeline schedule",
+    "total parameters", "activation checkpointing", "_nodes ", "nproc_per_node", "rdzv_", "torchrun ", "deepspeed ",
+    "accelerate launch ", "python", "srun ", "mpirun ", "swift ", "llamafactory-cli ", "axolotl ",
+)  # fmt: skip
 DOTS = re.compile(r"(?:^|\s)([A-Za-z_][\w.]*) \.{3,} ?(.*)$")
 MEGATRON_SIZES = re.compile(r"using world size: (\d+)(.*)")
 PARALLEL_SIZE = re.compile(r"([a-z]+(?:-[a-z]+)*)[ -]size: (\d+)")
@@ -74,7 +73,7 @@ def read(path: str, lines: Iterable[tuple[int, str]], entity: str) -> list[Fact]
     kept = [(number, _clean(line)) for number, line in islice(lines, MOST_LINES)]
     sheet = Sheet(path, dict(kept), entity)
     for at, (number, line) in enumerate(kept):
-        if not INTERESTING.search(line):
+        if not (any(map(line.__contains__, LITERALS)) or VARIABLE.match(line)):
             continue
         for reader in READERS:
             reader(sheet, line, number)

@@ -34,6 +34,7 @@ SHELL_LINE = re.compile(
 LOG_NAMES = (".log", ".out", ".err", ".stdout", ".stderr")
 DOCUMENTS = (".md", ".rst", ".html", ".csv", ".ipynb")
 LARGEST_NOTE = 8192
+LONGEST_LINE = 4096
 
 
 class Kind(StrEnum):
@@ -54,6 +55,7 @@ def kind_of(name: str, text: str) -> Kind | None:
         return None
     if stripped.startswith("{"):
         return _kind_of_json(text)
+    text = "\n".join(line[:LONGEST_LINE] for line in text.split("\n"))
     script = stripped.startswith("#!") and "sh" in stripped.partition("\n")[0]
     if script:
         return Kind.SHELL

@@ -41,6 +41,7 @@ DOTTED_CALLS: dict[str, tuple[tuple[str, Value], ...]] = {
     "torch.profiler.profile": (("config.profiler", True),),
     "profiler.profile": (("config.profiler", True),),
 }
+LARGEST_PARSED = 512 * 1024
 DURATION = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1, "milliseconds": 0.001}
 CODE = re.compile(
     r"^\s*(?:import \w|from [\w.]+ import |def \w+\(|class \w+[(:]|@\w|with \w.*:\s*$|for \w.* in .*:\s*(?:#.*)?$"
@@ -66,7 +67,7 @@ def matches(text: str) -> bool:
 
 def read(sheet: Sheet, text: str) -> None:
     """Read the script or excerpt."""
-    tree = _parse(text)
+    tree = _parse(text) if len(text) <= LARGEST_PARSED else None
     if tree is None:
         _read_pieces(sheet, text)
         return

@@ -18,9 +18,9 @@ REDACTED = "<redacted>"
 SECRET = re.compile(r"(?:^|_)(?:TOKEN|KEY|PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIALS?)(?:_ID)?$", re.IGNORECASE)
 # `NAME=value`, `--name value`, `"name": "value"`, `name: value` whose name says that the value is a secret.
 SECRET_IN_TEXT = re.compile(
-    r"""((?:\b[A-Z0-9_]*(?:TOKEN|KEY|PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIALS?)(?:_ID)?
-        |\b(?:[\w-]*[_-])?(?:hf|hub|api|access|auth|secret|private|wandb|user|git|login)[_-](?:token|key)(?:[_-]id)?
-        |\b[\w-]*(?:password|passwd|secret))
+    r"""((?:\b[A-Z0-9_]{0,60}(?:TOKEN|KEY|PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIALS?)(?:_ID)?
+        |\b(?:[\w-]{0,60}[_-])?(?:hf|hub|api|access|auth|secret|private|wandb|user|git|login)[_-](?:token|key)(?:[_-]id)?
+        |\b[\w-]{0,60}(?:password|passwd|secret))
         ["']?(?:\s*[=:]\s*|\s+)["']?)([^\s"',;}]+)""",
     re.VERBOSE,
 )

@@ -41,7 +41,7 @@ def test_converters(convert: values.Converter, text: str, value: object) -> None
      (values.flag, "maybe"), (values.size(), "big"), (values.zero_stage, "7"), (values.number, "nan")],
 )  # fmt: skip
 def test_what_does_not_parse_is_refused(convert: values.Converter, text: str) -> None:
-    with pytest.raises(ValueError, match="^not "):
+    with pytest.raises(ValueError, match=r"^not "):
         convert(text)
 
 
