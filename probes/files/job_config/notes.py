@@ -22,14 +22,19 @@ NODES = re.compile(
 WORLD = re.compile(r"\bworld(?:[\s_-]?size)?\s*[:=]?\s*(?:of\s+)?(?P<world>\d{1,6})\b", re.IGNORECASE)
 CARDS = re.compile(rf"(?<![\w.])(?P<each>\d{{1,3}})\s*[x×*]\s*(?P<gpu>{GPU})")
 MODEL = re.compile(r"\b([A-Z][A-Za-z0-9.]*(?:[-_][A-Za-z0-9.]+)*[-_]\d{1,4}(?:\.\d+)?[Bb](?:-[A-Za-z0-9.]+)*)\b")
+# A line of the hostfile of DeepSpeed or Open MPI.
+HOST = re.compile(r"[A-Za-z0-9][\w.-]* +slots=(\d{1,4})")
 # `enable_cpu_affinity: True` in running text; the underscore tells a setting from a word.
 INLINE = re.compile(r"(?<![\w.])([a-z]+(?:_[a-z0-9]+)+)\s*:\s*([\w.+-]+)")
 
 
 def read(sheet: Sheet, lines: Iterable[tuple[int, str]]) -> None:
     """Read the sizes that the lines name."""
+    hosts: list[tuple[int, int]] = []
     for number, line in lines:
         line = line[:2000]
+        if found := HOST.fullmatch(line.strip()):
+            hosts.append((number, int(found[1])))
         setup = False
         if found := NODES.search(line):
             sheet.state("config.nnodes", int(found["nodes"]), number)
@@ -45,3 +50,7 @@ def read(sheet: Sheet, lines: Iterable[tuple[int, str]]) -> None:
             sheet.setting(key, value, number)
         if setup and (name := MODEL.search(line)):
             sheet.state("config.model", name[1], number)
+    if hosts:
+        sheet.state("config.nnodes", len(hosts), hosts[0][0])
+        if len({slots for _, slots in hosts}) == 1:
+            sheet.state("config.nproc_per_node", hosts[0][1], hosts[0][0])

@@ -52,7 +52,7 @@ def layout(value: str) -> Reading:
 def deepspeed(value: str) -> Reading:
     """A DeepSpeed configuration: a path, a preset of ms-swift (`zero3_offload`), or the bare switch."""
     low = value.lower()
-    if low in ("true", "false", "none"):
+    if low in ("true", "false", "none") or not re.fullmatch(r"[\w./~-]+", value):
         return None
     if preset := re.fullmatch(r"zero(\d)(_offload)?", low):
         stage: dict[str, str | int | bool] = {"config.deepspeed_config": value, "config.zero_stage": int(preset[1])}

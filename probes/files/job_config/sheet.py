@@ -89,7 +89,7 @@ class Sheet:
 
     def variable(self, name: str, value: str, line: int, quality: Quality = Quality.STATED) -> None:
         """Keep the environment variable `name`, and the setting it stands for where a launcher reads it."""
-        if name in PER_PROCESS or value.lower() == "unset" or re.fullmatch(r"\$\{?\w+\}?", value):
+        if name in PER_PROCESS or value.lower() == "unset" or re.fullmatch(r"\$(?:\{?\w+\}?|\(\.\.\.\))", value):
             return
         self.state(f"env.{name}", REDACTED if is_secret(name) else value[:LONGEST_TEXT], line, quality)
         self.setting(f"env.{name}", value, line, quality)

@@ -17,6 +17,7 @@ from probes.files.job_config.launchers import (
     settings,
     world_info,
 )
+from probes.files.job_config.lenient import entries
 from probes.files.job_config.sheet import Sheet
 from probes.files.job_config.shell_words import ASSIGNMENT, Command, Script, Word
 
@@ -198,8 +199,6 @@ def _inner_command(words: Sequence[Word]) -> Word | None:
 
 
 def _ray_environment(sheet: Sheet, value: str, line: int) -> bool:
-    from probes.files.job_config.lenient import entries
-
     for entry in entries(value):
         section, _, name = entry.key.rpartition(".")
         if section.endswith("env_vars"):

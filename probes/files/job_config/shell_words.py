@@ -96,7 +96,7 @@ class Script:
                     current.append(word)
             yield from self._finish(current)
             if logical.heredoc is not None:
-                yield Command(heredoc=Word(logical.heredoc, logical.heredoc_line))
+                yield Command(heredoc=Word(self._expand(logical.heredoc), logical.heredoc_line))
 
     def _finish(self, words: list[Word]) -> Iterator[Command]:
         while words and words[0].text in KEYWORDS:

@@ -69,7 +69,8 @@ def scalars(sheet: Sheet, text: str) -> Iterator[tuple[str, str, int]]:
                 yield from _walk(document)
     except (YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        sheet.warn(mark.line + 1 if mark else 0, f"not valid YAML: {getattr(error, 'problem', None) or error}")
+        if sheet.path.lower().endswith((".yaml", ".yml")):
+            sheet.warn(mark.line + 1 if mark else 0, f"not valid YAML: {getattr(error, 'problem', None) or error}")
         yield from _by_line(text)
 
 

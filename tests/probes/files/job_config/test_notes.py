@@ -24,3 +24,8 @@ def test_sizes(text: str, expected: dict[str, object]) -> None:
 @pytest.mark.parametrize("text", ["hello world 2026", "2 nodes are slower than 1", "busbw 181.2 GB/s", "13G per card"])
 def test_other_numbers_are_not_sizes(text: str) -> None:
     assert "nnodes" not in facts(text + "\n", "notes.txt") and "nproc_per_node" not in facts(text + "\n", "notes.txt")
+
+
+def test_a_hostfile() -> None:
+    assert facts("n1 slots=8\nn2 slots=8\n", "hostfile") == {"nnodes": 2, "nproc_per_node": 8}
+    assert facts("n1 slots=8\nn2 slots=4\n", "hostfile") == {"nnodes": 2}

@@ -170,6 +170,7 @@ def test_a_dump_of_variables() -> None:
 def test_a_here_document_is_read_as_what_it_holds() -> None:
     text = '#!/bin/bash\ncat <<EOT > ds.json\n{"zero_optimization": {"stage": 1}}\nEOT\ndeepspeed --num_gpus 2 a.py\n'
     assert facts(text)["zero_stage"] == 1
+    assert facts(text.replace("cat", "STAGE=2\ncat").replace("1}}", "$STAGE}}"))["zero_stage"] == 2
 
 
 def test_secrets_are_not_kept() -> None:
