@@ -23,6 +23,7 @@ BULK = 500
 BULK_SERIOUS = 10_000
 """After so many occurrences in a file, only each SAMPLE-th segment that holds nothing else is read for them."""
 
+TAIL = 1 << 14
 THINNED = 8
 """Occurrences of a bulk message that are read in one segment."""
 
@@ -116,20 +117,17 @@ class Lines:
 
     def feed(self, segment: Segment) -> None:
         """Read a segment. One that holds bulk messages only is skipped, but stays at hand until the next is read."""
-        found = None
-        if segment.number:
-            found = self.matcher.which(segment.units)
-            if not self._tracebacks:
-                if not found:
-                    return
-                if segment.number % SAMPLE and self._bulk.issuperset(found):
-                    for index in found:
-                        self._missed[index] += len(segment.data)
-                        self._skipped[index] = segment
-                    return
-            if not self._bulk.issuperset(found):
+        found = self.matcher.which(segment.units) if segment.number else None
+        if found is None or self._tracebacks or not self._bulk.issuperset(found):
+            if found or found is None or self._tracebacks:
                 self._catch_up()
-        self._read(segment, found)
+                self._read(segment, found)
+            return
+        for index in found:
+            self._missed[index] += len(segment.data)
+            self._skipped[index] = segment
+        if found and segment.number % SAMPLE == 0:
+            self._catch_up()
 
     def finish(self) -> None:
         """Read what was put off, and close open tracebacks."""
@@ -150,13 +148,19 @@ class Lines:
         return {name: kept.count + missed[name] for name, kept in self.kept.items()}
 
     def _catch_up(self) -> None:
-        """The last segment with each bulk message is read before anything else: steps and last words stay exact."""
-        waiting = {segment.number: segment for segment in self._skipped.values()}
+        """The end of the last segment with each bulk message is read before anything else: steps and last words stay
+        exact."""
+        waiting: dict[int, tuple[Segment, set[int]]] = {}
         for index, segment in self._skipped.items():
-            self._missed[index] -= len(segment.data)
+            waiting.setdefault(segment.number, (segment, set()))[1].add(index)
         self._skipped = {}
-        for number in sorted(waiting):
-            self._read(waiting[number])
+        for _, (segment, found) in sorted(waiting.items()):
+            tail = segment.tail(TAIL)
+            if not found.issubset({index for index, _ in self.matcher.scan(tail.units, found)}):
+                tail = segment
+            for index in found:
+                self._missed[index] -= len(tail.data)
+            self._read(tail, found)
 
     def _read(self, segment: Segment, found: Collection[int] | None = None) -> None:
         by_unit: dict[int, set[int]] = defaultdict(set)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from probes.files.log.locate import Locator
-from probes.files.log.syntax import detection
+from probes.files.log.syntax import detection, literals, telling_part
 
 ENGINES = ("hyperscan", "re2", "plain")
 SMALL_ENGINES = ("literal", "re2", "plain")
@@ -78,6 +79,14 @@ def build_plain(patterns: Patterns, cache_dir: Path | None = None) -> tuple[Matc
     return PlainMatcher({i: p for i, p in patterns.items() if i not in rejected}), rejected
 
 
+def _searched(patterns: Sequence[bytes]) -> dict[int, bytes]:
+    """What is searched for each pattern: a telling part where no other pattern shares its strings."""
+    parts = [telling_part(detection(pattern)) for pattern in patterns]
+    owners = Counter(string for pattern in patterns for string in literals(pattern))
+    shared = [any(owners[string] > 1 for string in literals(part)) for part in parts]
+    return {i: detection(pattern) if shared[i] else detection(parts[i]) for i, pattern in enumerate(patterns)}
+
+
 def build(
     patterns: Sequence[str], cache_dir: Path | None = None, engines: Sequence[str] = ENGINES
 ) -> tuple[Matcher, tuple[str, ...]]:
@@ -86,7 +95,7 @@ def build(
     What one engine rejects is left to the next, so one bad pattern costs speed but not the others. `cache_dir` keeps
     compiled databases between runs.
     """
-    left = {i: detection(pattern.encode("utf-8", "surrogateescape")) for i, pattern in enumerate(patterns)}
+    left = _searched([pattern.encode("utf-8", "surrogateescape") for pattern in patterns])
     parts: list[Matcher] = []
     warnings: list[str] = []
     for name in engines:

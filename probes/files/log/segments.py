@@ -42,6 +42,11 @@ class Segment:
     def line_at(self, position: int) -> int:
         return self.line + self.data.count(b"\n", 0, position)
 
+    def tail(self, size: int) -> Segment:
+        """The last lines, of about `size` bytes together."""
+        cut = self.units.rfind(b"\n", 0, max(0, len(self.units) - size)) + 1
+        return Segment(self.data[cut:], self.units[cut:], self.offset + cut, self.line_at(cut), self.number)
+
 
 def clean(data: bytes) -> bytes:
     """`data` without escape sequences and C1 controls."""

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 OPTIONAL = (b"??", b"*?", b"?", b"*")
 GROUP = re.compile(rb"\((?:\?:|\?P<\w+>)?(?!\?)")
 PLAIN_ESCAPES = rb"\.^$*+?{}[]()|/-#=: '\"<>&%@!,;~`"
+GAP = re.compile(rb"(?:\.|\[\^[^\]]*\])(?:[*+]|\{\d*,\d*\})\??")
 MOST = 16
+LONG = 16
 
 
 def detection(pattern: bytes) -> bytes:
@@ -19,6 +21,23 @@ def detection(pattern: bytes) -> bytes:
     while (shorter := _without_tail(pattern)) is not None:
         pattern = shorter
     return pattern
+
+
+def telling_part(pattern: bytes) -> bytes:
+    """The part of `pattern` between gaps (`.*`, `.{0,80}`) that has a string of LONG bytes or more, else `pattern`.
+
+    It occurs in nearly the same lines, and an engine need not follow the gap through each of them.
+    """
+    if len(_branches(pattern)) > 1:
+        return pattern
+    parts, begin = [], 0
+    for start, end, after in _atoms(pattern):
+        if GAP.fullmatch(pattern, start, after):
+            parts.append(pattern[begin:start])
+            begin = after
+    parts.append(pattern[begin:])
+    best = max(parts, key=lambda part: _worth(literals(part)) if literals(part) else 0.0)
+    return best if min(map(len, literals(best)), default=0) >= LONG else pattern
 
 
 def literals(pattern: bytes) -> frozenset[bytes]:

@@ -42,8 +42,6 @@ WORDS = st.sampled_from(
         ": ",
         "start of x",
         "end of file",
-    ]
-    + [
         "out of memory. Tried to allocate 2 GiB",
         "\x1b[31m",
         "\x00",
@@ -52,8 +50,11 @@ WORDS = st.sampled_from(
         "\xa0",
         "é",
         "[rank3]: ",
+        "Traceback (most recent call last):\n",
+        '  File "a.py", line 3, in f\n',
+        "ValueError: x\n",
+        "Using network IB",
     ]
-    + ["Traceback (most recent call last):\n", '  File "a.py", line 3, in f\n', "ValueError: x\n", "Using network IB"]
 )
 
 
