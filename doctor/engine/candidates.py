@@ -15,7 +15,10 @@ from doctor.rulebase.model import Condition, Rule
 from doctor.rulebase.truth import Truth, conjunction, disjunction, negation
 
 WORTH_TELLING = 0.1
-"""Belief below which a rule is not a candidate."""
+"""Belief below which a rule is not a candidate where a failure shows."""
+
+WORTH_WARNING = 0.3
+"""The same where nothing has failed: a healthy job is not told of what is improbable."""
 
 
 @dataclass(slots=True)
@@ -58,13 +61,24 @@ def weigh(rule: Rule, situation: Situation, entity: str = "job") -> Candidate:
     groups: dict[str, list[float]] = defaultdict(list)
     for outcome in outcomes:
         groups[rule.signals[outcome.signal].group or outcome.signal].append(outcome.weight)
-    odds += sum(max(weights, key=abs) for weights in groups.values())
+    odds += sum(_strongest(weights) for weights in groups.values())
     condition = holds(rule.condition, {outcome.signal: outcome.truth for outcome in outcomes})
     shown = [o for o in outcomes if o.truth is Truth.TRUE and o.signal not in rule.condition.none]
-    places = dict.fromkeys(place for outcome in shown for place in outcome.entities)
-    entities = (entity,) if entity != "job" else tuple(places)
+    entities = (entity,) if entity != "job" else _places(rule, shown)
     symptoms = frozenset(id(event) for o in shown for event in o.events if is_symptom(event, situation))
     return Candidate(rule, odds, condition, outcomes, entities, symptoms, probability(odds))
+
+
+def _strongest(weights: list[float]) -> float:
+    """What a group adds: its strongest sign that is there, else its strongest absence."""
+    return max((w for w in weights if w > 0), default=min(weights))
+
+
+def _places(rule: Rule, shown: list[Outcome]) -> tuple[str, ...]:
+    """Where the cause is: the places of its signals, but not of messages that follow from it elsewhere."""
+    consequences = {consequence.event for consequence in rule.explains}
+    own = [o for o in shown if not (o.events and all(event.name in consequences for event in o.events))]
+    return tuple(dict.fromkeys(place for outcome in own or shown for place in outcome.entities))
 
 
 def is_symptom(event: Event, situation: Situation) -> bool:
@@ -80,7 +94,8 @@ def holds(condition: Condition, truths: Mapping[str, Truth]) -> Truth:
     parts = [truths[name] for name in condition.all]
     if condition.any:
         parts.append(disjunction(truths[name] for name in condition.any))
-    parts += [negation(truths[name]) for name in condition.none]
+    # What would rule the cause out must be shown; that it was not looked at does not speak against the cause.
+    parts += [negation(truths[name]) for name in condition.none if truths[name] is not Truth.UNKNOWN]
     return conjunction(parts)
 
 
@@ -96,10 +111,13 @@ def _entities(rule: Rule, situation: Situation) -> list[str]:
 
 
 def _alive(candidate: Candidate) -> bool:
-    if candidate.condition is Truth.FALSE or candidate.belief < WORTH_TELLING:
+    """Does something that the condition asks for speak for the rule, and enough to tell of it?"""
+    least = WORTH_TELLING if candidate.symptoms else WORTH_WARNING
+    if candidate.condition is Truth.FALSE or candidate.belief < least:
         return False
-    none = candidate.rule.condition.none
-    return any(o.truth is Truth.TRUE and o.signal not in none for o in candidate.outcomes)
+    condition = candidate.rule.condition
+    wanted = {*condition.all, *condition.any} or candidate.rule.signals.keys() - set(condition.none)
+    return any(o.truth is Truth.TRUE and o.signal in wanted for o in candidate.outcomes)
 
 
 def _merged(live: list[Candidate]) -> Candidate:

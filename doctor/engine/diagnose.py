@@ -27,7 +27,7 @@ def diagnose(store: FactStore, rulebase: RuleBase) -> Diagnosis:
     found, ruled_out = candidates(usable, situation)
     explained = {candidate.rule.id: consequences(candidate, situation) for candidate in found}
     folded = parents(found, explained)
-    lost = compete(found, folded)
+    lost = compete(found, folded, explained)
     findings = [_finding(c, explained[c.rule.id], folded, lost, situation) for c in found]
     findings.sort(key=_order)
     findings = _demote_quiet(findings)
@@ -77,9 +77,10 @@ def _applies(requires: str, situation: Situation) -> bool:
     return not requires or evaluate(requires, situation.lookup("job")).value is not False
 
 
-def _order(finding: Finding) -> tuple[int, int, float, str]:
+def _order(finding: Finding) -> tuple[int, bool, int, float, str]:
     roles = (Role.ROOT, Role.CONSEQUENCE, Role.CONTRIBUTING)
-    return roles.index(finding.role), finding.severity.order, -finding.belief, finding.rule.id
+    doubtful = finding.belief < 0.5
+    return roles.index(finding.role), doubtful, finding.severity.order, -finding.belief, finding.rule.id
 
 
 def _demote_quiet(findings: list[Finding]) -> list[Finding]:

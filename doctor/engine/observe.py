@@ -51,30 +51,17 @@ def _matches(signal: Signal, event: Event, situation: Situation, entity: str, mi
         return Truth.FALSE
     if signal.position == "first" and not situation.is_first(event):
         return Truth.FALSE
-    for name, earlier in ((signal.before, True), (signal.after, False)):
-        if name:
-            others = situation.events(name, entity)
-            truth = disjunction(_precedes(event, o) if earlier else _precedes(o, event) for o in others)
-            if truth is not Truth.TRUE:
-                return truth
+    if signal.before and (truth := situation.span(signal.before, entity).after(event)) is not Truth.TRUE:
+        return truth
+    if signal.after and (truth := situation.span(signal.after, entity).before(event)) is not Truth.TRUE:
+        return truth
     if not signal.where:
         return Truth.TRUE
     place = entity if entity != "job" or event.rank is None else f"rank:{event.rank}"
-    evaluation = evaluate(signal.where, situation.lookup(place, event))
+    evaluation = evaluate(signal.where, situation.lookup(place, event, entity))
     if evaluation.value is None:
         missing.update(dict.fromkeys(evaluation.missing))
     return Truth.of(evaluation.value)
-
-
-def _precedes(first: Event, second: Event) -> Truth:
-    """Within a file by position, between files of a run by the clock, if both lines have one."""
-    if first.run != second.run:
-        return Truth.FALSE
-    if first.source.path == second.source.path:
-        return Truth.of(first.order < second.order)
-    if first.time is None or second.time is None:
-        return Truth.UNKNOWN
-    return Truth.of(first.time <= second.time)
 
 
 def _fact(signal: Signal, situation: Situation, entity: str) -> Outcome:
@@ -84,7 +71,7 @@ def _fact(signal: Signal, situation: Situation, entity: str) -> Outcome:
     missing: dict[str, None] = {}
     places: list[str] = []
     for place in situation.entities_of(fact_names(signal.when), entity):
-        evaluation = evaluate(signal.when, situation.lookup(place))
+        evaluation = evaluate(signal.when, situation.lookup(place, within=entity))
         truth = Truth.of(evaluation.value)
         truths.append(truth)
         if truth is Truth.TRUE:

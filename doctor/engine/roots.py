@@ -13,9 +13,9 @@ UNSURE = 0.49
 """The most a cause is believed while its condition is unknown: it may be named, never asserted."""
 
 
-def rank_key(candidate: Candidate) -> tuple[int, float, int]:
-    """Order of candidates: the graver, then the more believed, then the one that explains more."""
-    return candidate.rule.severity.order, -candidate.belief, -len(candidate.symptoms)
+def rank_key(candidate: Candidate) -> tuple[bool, int, float, int]:
+    """Order of candidates: what is more likely than not, then the graver, the more believed, what explains more."""
+    return candidate.belief < 0.5, candidate.rule.severity.order, -candidate.belief, -len(candidate.symptoms)
 
 
 def parents(found: list[Candidate], explained: dict[str, Consequences]) -> dict[str, str]:
@@ -56,12 +56,12 @@ def _leads_to(start: str, target: str, chosen: dict[str, str]) -> bool:
     return False
 
 
-def compete(found: list[Candidate], folded: dict[str, str]) -> set[str]:
+def compete(found: list[Candidate], folded: dict[str, str], explained: dict[str, Consequences]) -> set[str]:
     """Settles rivals and returns the ids of those that lost.
 
     Candidates seen by the same symptom exclude each other. Among them the odds are normalised with "something else"
-    at even odds, so that a close rival costs the winner some of its belief. A winner keeps its symptoms; a rival that
-    has none left to itself has lost.
+    at even odds, so that a close rival costs the winner some of its belief. A winner accounts for its symptoms and for
+    what follows from it; a rival that has no symptom left to itself has lost.
     """
     lost: set[str] = set()
     for candidate in found:
@@ -82,7 +82,7 @@ def compete(found: list[Candidate], folded: dict[str, str]) -> set[str]:
                 owner.rivals.append(candidate.rule.id)
         else:
             groups[candidate.rule.id] = []
-            for symptom in candidate.symptoms:
+            for symptom in candidate.symptoms | explained[candidate.rule.id].identities:
                 taken.setdefault(symptom, candidate)
     for candidate in by_belief:
         rivals = groups.get(candidate.rule.id, ())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from doctor.facts.model import Event, EventSpec, Fact
 from doctor.facts.store import FactStore
+from doctor.rulebase.truth import Truth
 
 NOT_OWN = ("log.last_line",)
 """Events that every log has and that therefore say nothing about which line comes first or last."""
@@ -23,6 +25,51 @@ _PLACE: Mapping[str, Callable[[Event], object]] = {
 """Where an event belongs, for the kinds of entity that events come from."""
 
 
+@dataclass(slots=True)
+class Span:
+    """First and last occurrence of an event, by position in each file and by the clock in each run."""
+
+    orders: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    times: dict[str, tuple[float, float]] = field(default_factory=dict)
+    timeless: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> Span:
+        span = cls()
+        for event in events:
+            key = (event.run, event.source.path)
+            low, high = span.orders.get(key, (event.order, event.order))
+            span.orders[key] = (min(low, event.order), max(high, event.order))
+            if event.time is None:
+                span.timeless.add(event.run)
+            else:
+                first, last = span.times.get(event.run, (event.time, event.time))
+                span.times[event.run] = (min(first, event.time), max(last, event.time))
+        return span
+
+    def after(self, event: Event) -> Truth:
+        """Does an occurrence lie after `event` in its run?"""
+        return self._beyond(event, lambda place, bounds, gap: bounds[1] >= place + gap)
+
+    def before(self, event: Event) -> Truth:
+        """Does an occurrence lie before `event` in its run?"""
+        return self._beyond(event, lambda place, bounds, gap: bounds[0] <= place - gap)
+
+    def _beyond(self, event: Event, lies: Callable[[float, tuple[float, float], float], bool]) -> Truth:
+        """Within a file by position; between files by the clock, where both lines have one and may show the same time."""
+        own = self.orders.get((event.run, event.source.path))
+        if own is not None and lies(event.order, own, 1):
+            return Truth.TRUE
+        if not any(run == event.run and path != event.source.path for run, path in self.orders):
+            return Truth.FALSE
+        bounds = self.times.get(event.run)
+        if event.time is None or bounds is None:
+            return Truth.UNKNOWN
+        if lies(event.time, bounds, 0):
+            return Truth.TRUE
+        return Truth.UNKNOWN if event.run in self.timeless else Truth.FALSE
+
+
 class Situation:
     """A fact store with what the engine asks of it over and over, computed once."""
 
@@ -34,6 +81,7 @@ class Situation:
         self._last: set[int] = set()
         self._by_entity: dict[tuple[str, str], dict[str, list[Event]]] = {}
         self._entities: dict[str, list[str]] = {}
+        self._spans: dict[tuple[str, str], Span] = {}
         self._mark_ends()
 
     def _mark_ends(self) -> None:
@@ -92,15 +140,22 @@ class Situation:
                     found[fact.entity] = None
         return list(found) or [within]
 
-    def lookup(self, entity: str, event: Event | None = None) -> SituationLookup:
-        return SituationLookup(self, entity, event)
+    def lookup(self, entity: str, event: Event | None = None, within: str = "job") -> SituationLookup:
+        """Names as seen from `entity`; events are counted over `within`."""
+        return SituationLookup(self, entity, event, within)
+
+    def span(self, name: str, entity: str) -> Span:
+        """Where and when the occurrences of `name` lie."""
+        if (name, entity) not in self._spans:
+            self._spans[name, entity] = Span.of(self.events(name, entity))
+        return self._spans[name, entity]
 
 
 class SituationLookup:
     """The names of an expression, seen from one entity and, for `where`, from one event."""
 
-    def __init__(self, situation: Situation, entity: str, event: Event | None = None) -> None:
-        self.situation, self.entity, self.event = situation, entity, event
+    def __init__(self, situation: Situation, entity: str, event: Event | None, within: str) -> None:
+        self.situation, self.entity, self.event, self.within = situation, entity, event, within
 
     def fact(self, name: str) -> Fact | None:
         return self.situation.store.get(name, self.entity)
@@ -123,14 +178,14 @@ class SituationLookup:
     def inner(self, kind: str) -> Iterator[SituationLookup]:
         for entity in self.situation.entities(kind):
             if self.entity == "job" or self.entity in self.situation.store.chain(entity):
-                yield SituationLookup(self.situation, entity, self.event)
+                yield SituationLookup(self.situation, entity, self.event, self.within)
 
     def event_count(self, name: str) -> int | None:
-        found = self.situation.events(name, self.entity)
+        found = self.situation.events(name, self.within)
         return len(found) if found or self.situation.logs_read else None
 
     def event_ranks(self, name: str) -> int | None:
-        found = self.situation.events(name, self.entity)
+        found = self.situation.events(name, self.within)
         return len({event.rank for event in found}) if found or self.situation.logs_read else None
 
     def distinct(self, name: str) -> int | None:

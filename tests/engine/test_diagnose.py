@@ -163,3 +163,66 @@ def test_the_same_input_gives_the_same_diagnosis(tmp_path: Path) -> None:
     base = rulebase(tmp_path, OOM_EXPLAINS_TIMEOUT, TIMEOUT_RULE)
     seen = store(event("torch.cuda_oom", 1, rank=3), event("torch.watchdog_timeout", 2, rank=0, path="b"))
     assert diagnose(seen, base).findings == diagnose(seen, base).findings
+
+
+BEFORE = rule_text(
+    body="""
+    signals: {first: {event: torch.cuda_oom, before: torch.watchdog_timeout, seen: {if_cause: always, otherwise: rarely}}}
+    condition: {all: [first]}
+    """
+)
+
+
+def test_before_and_after_go_by_position_in_a_file_and_by_the_clock_between_files(tmp_path: Path) -> None:
+    base = rulebase(tmp_path, BEFORE)
+
+    def found(*seen: object) -> bool:
+        findings = diagnose(store(*seen), base).findings  # type: ignore[arg-type]
+        return any(finding.label is not Label.POSSIBLE or finding.belief > 0.5 for finding in findings)
+
+    assert found(event("torch.cuda_oom", 1), event("torch.watchdog_timeout", 2))
+    assert not found(event("torch.cuda_oom", 3), event("torch.watchdog_timeout", 2))
+    assert found(event("torch.cuda_oom", 9, path="a", time=5), event("torch.watchdog_timeout", 2, path="b", time=5))
+    assert not found(event("torch.cuda_oom", 9, path="a", time=8), event("torch.watchdog_timeout", 2, path="b", time=5))
+    assert not found(event("torch.cuda_oom", 9, path="a"), event("torch.watchdog_timeout", 2, path="b", time=5))
+
+
+def test_what_would_rule_a_cause_out_counts_only_when_it_is_known(tmp_path: Path) -> None:
+    text = rule_text(
+        body="""
+        signals:
+          oom: {event: torch.cuda_oom, seen: {if_cause: always, otherwise: never}}
+          wide: {when: config.tp > 8}
+        condition: {all: [oom], none: [wide]}
+        """
+    )
+    base = rulebase(tmp_path, text)
+    assert diagnose(store(event("torch.cuda_oom")), base).findings[0].label is not Label.POSSIBLE
+    assert not diagnose(store(event("torch.cuda_oom"), Fact("config.tp", 16)), base).findings
+
+
+def test_a_signal_beside_the_condition_alone_makes_no_finding(tmp_path: Path) -> None:
+    text = rule_text(
+        body="""
+        signals:
+          oom: {event: torch.cuda_oom, seen: {if_cause: always, otherwise: rarely}}
+          wide: {when: config.tp > 8, seen: {if_cause: always, otherwise: never}}
+        condition: {all: [oom]}
+        """
+    )
+    assert not diagnose(store(Fact("config.tp", 16)), rulebase(tmp_path, text)).findings
+
+
+def test_the_cause_is_where_it_was_seen_and_not_where_others_waited(tmp_path: Path) -> None:
+    text = rule_text(
+        body="""
+        signals:
+          oom: {event: torch.cuda_oom, seen: {if_cause: always, otherwise: rarely}}
+          waiting: {event: torch.watchdog_timeout, seen: {if_cause: often, otherwise: rarely}}
+        condition: {all: [oom, waiting]}
+        explains: [{event: torch.watchdog_timeout}]
+        """
+    )
+    waits = [event("torch.watchdog_timeout", 5, rank=rank, path=f"rank{rank}.log") for rank in range(3)]
+    diagnosis = diagnose(store(event("torch.cuda_oom", 1, rank=3, path="rank3.log"), *waits), rulebase(tmp_path, text))
+    assert diagnosis.findings[0].entities == ("rank:3",)
