@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 OPTIONAL = (b"??", b"*?", b"?", b"*")
 GROUP = re.compile(rb"\((?:\?:|\?P<\w+>)?(?!\?)")
 PLAIN_ESCAPES = rb"\.^$*+?{}[]()|/-#=: '\"<>&%@!,;~`"
 GAP = re.compile(rb"(?:\.|\[\^[^\]]*\])(?:[*+]|\{\d*,\d*\})\??")
+CLASS = rb"\[\^?\]?(?:\\.|[^\]\\])*\]"
+ATOM = re.compile(rb"\\x..|\\.|" + CLASS + rb"|[^(\[\\]", re.DOTALL)
+TOKEN = re.compile(rb"\\.|" + CLASS + rb"|[()]", re.DOTALL)
+QUANTIFIER = re.compile(rb"(?:[*+?]|\{\d*,?\d*\})\??")
 MOST = 16
 LONG = 16
 
@@ -40,6 +45,7 @@ def telling_part(pattern: bytes) -> bytes:
     return best if min(map(len, literals(best)), default=0) >= LONG else pattern
 
 
+@lru_cache(maxsize=1 << 13)
 def literals(pattern: bytes) -> frozenset[bytes]:
     """Strings of which each match of `pattern` holds at least one: the longest such choice, or none if unknown.
 
@@ -79,6 +85,7 @@ def _required(pattern: bytes) -> Iterator[frozenset[bytes]]:
         yield frozenset(run)
 
 
+@lru_cache(maxsize=1 << 14)
 def _strings(atom: bytes) -> list[bytes] | None:
     """All that an atom can match, if that is a few fixed strings."""
     if len(atom) == 1 and atom not in b".^$":
@@ -117,58 +124,36 @@ def _without_tail(pattern: bytes) -> bytes | None:
     return None
 
 
-def _branches(pattern: bytes) -> list[bytes]:
+@lru_cache(maxsize=1 << 14)
+def _branches(pattern: bytes) -> tuple[bytes, ...]:
     """The alternatives at the top of a pattern."""
     branches, begin = [], 0
-    for start, end, _ in _atoms(pattern):
+    for start, end, _ in _atoms(pattern) if b"|" in pattern else ():
         if pattern[start:end] == b"|":
             branches.append(pattern[begin:start])
             begin = end
-    return [*branches, pattern[begin:]]
+    return (*branches, pattern[begin:])
 
 
-def _atoms(pattern: bytes) -> Iterator[tuple[int, int, int]]:
+@lru_cache(maxsize=1 << 14)
+def _atoms(pattern: bytes) -> tuple[tuple[int, int, int], ...]:
     """Start, end, and end with quantifier, of what stands in sequence at the top of a pattern."""
+    atoms = []
     position = 0
     while position < len(pattern):
-        end = min(_atom_end(pattern, position), len(pattern))
-        after = _quantifier_end(pattern, end)
-        yield position, end, after
+        atom = ATOM.match(pattern, position)
+        end = atom.end() if atom else _group_end(pattern, position)
+        quantifier = QUANTIFIER.match(pattern, end)
+        after = quantifier.end() if quantifier else end
+        atoms.append((position, end, after))
         position = after
+    return tuple(atoms)
 
 
-QUANTIFIER = re.compile(rb"(?:[*+?]|\{\d*,?\d*\})\??")
-
-
-def _quantifier_end(pattern: bytes, position: int) -> int:
-    match = QUANTIFIER.match(pattern, position)
-    return match.end() if match else position
-
-
-def _atom_end(pattern: bytes, position: int) -> int:
-    first = pattern[position : position + 1]
-    if first == b"\\":
-        return position + (4 if pattern[position + 1 : position + 2] == b"x" else 2)
-    if first == b"[":
-        return _class_end(pattern, position)
-    if first != b"(":
-        return position + 1
+def _group_end(pattern: bytes, position: int) -> int:
     depth = 0
-    while position < len(pattern):
-        char = pattern[position : position + 1]
-        if char == b"[":
-            position = _class_end(pattern, position)
-            continue
-        position += 2 if char == b"\\" else 1
-        depth += (char == b"(") - (char == b")")
-        if char == b")" and depth == 0:
-            break
-    return position
-
-
-def _class_end(pattern: bytes, position: int) -> int:
-    position += 1 + (pattern[position + 1 : position + 2] == b"^")
-    position += pattern[position : position + 1] == b"]"
-    while position < len(pattern) and pattern[position : position + 1] != b"]":
-        position += 2 if pattern[position : position + 1] == b"\\" else 1
-    return position + 1
+    for token in TOKEN.finditer(pattern, position):
+        depth += (token[0] == b"(") - (token[0] == b")")
+        if depth == 0:
+            return token.end()
+    return len(pattern)
