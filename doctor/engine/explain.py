@@ -1,4 +1,4 @@
-"""What follows from what: the symptoms a cause explains beyond those it was seen by, and which findings fold under it."""
+"""What follows from what: the symptoms a cause explains beyond its own, and which findings fold under it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def consequences(candidate: Candidate, situation: Situation) -> Consequences:
         follow_ons = [name for name, spec in situation.specs.items() if spec.follows]
         named += [(name, Explains(event=name)) for name in follow_ons if name not in {n for n, _ in named}]
     for name, consequence in named:
-        events = [e for e in situation.store.events(name) if id(e) not in own and _can_follow(e, candidate, consequence)]
+        events = [
+            e for e in situation.store.events(name) if id(e) not in own and _can_follow(e, candidate, consequence)
+        ]
         if events:
             found.events[name] = events
     return found
@@ -40,7 +42,7 @@ def consequences(candidate: Candidate, situation: Situation) -> Consequences:
 
 def _can_follow(event: Event, candidate: Candidate, consequence: Explains) -> bool:
     """Not before its cause in the same file, and on the same rank or node where the rule asks for that."""
-    causes = [cause for cause in candidate.events]
+    causes = candidate.events
     if not causes:
         return True
     if consequence.same == "rank" and event.rank not in {cause.rank for cause in causes}:

@@ -13,7 +13,7 @@ MOST_STEPS = 5
 
 
 def next_steps(roots: list[Candidate], found: list[Candidate], rulebase: RuleBase) -> tuple[NextStep, ...]:
-    """Steps for every root that is not certain: the rule author's way to tell causes apart, then facts that are missing.
+    """Steps for every root that is not certain: the author's way to tell causes apart, then facts that are missing.
 
     `gain` is the expected drop of entropy, in bits.
     """

@@ -39,7 +39,9 @@ def _event(signal: Signal, situation: Situation, entity: str) -> Outcome:
             matching.append(event)
         doubtful |= truth is Truth.UNKNOWN
     if len(matching) >= signal.count and len({event.rank for event in matching}) >= signal.ranks:
-        return Outcome(signal.name, Truth.TRUE, 0.0, text, _sources(matching), (), "", tuple(matching), _places(matching))
+        return Outcome(
+            signal.name, Truth.TRUE, 0.0, text, _sources(matching), (), "", tuple(matching), _places(matching)
+        )
     if doubtful or not (candidates or situation.logs_read):
         needed = tuple(missing) or tuple(f"event:{name}" for name in signal.events)
         return Outcome(signal.name, Truth.UNKNOWN, 0.0, text, (), needed)
@@ -118,5 +120,3 @@ def _places(events: Iterable[Event]) -> tuple[str, ...]:
         elif event.host:
             places[f"node:{event.host}"] = None
     return tuple(places)
-
-

@@ -56,7 +56,7 @@ class Span:
         return self._beyond(event, lambda place, bounds, gap: bounds[0] <= place - gap)
 
     def _beyond(self, event: Event, lies: Callable[[float, tuple[float, float], float], bool]) -> Truth:
-        """Within a file by position; between files by the clock, where both lines have one and may show the same time."""
+        """Within a file by position; between files by the clock, where both lines have one; times may be equal."""
         own = self.orders.get((event.run, event.source.path))
         if own is not None and lies(event.order, own, 1):
             return Truth.TRUE

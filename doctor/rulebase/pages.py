@@ -62,7 +62,10 @@ def _lines(rule: Rule, base: RuleBase, lang: str) -> Iterator[str]:
         yield f"## {word('explains')}"
         yield ""
         for consequence in rule.explains:
-            yield f"- {_named(consequence.rule, base, lang) if consequence.rule else _meaning(consequence.event, base, lang)}"
+            named = (
+                _named(consequence.rule, base, lang) if consequence.rule else _meaning(consequence.event, base, lang)
+            )
+            yield f"- {named}"
     if rule.differential:
         yield ""
         yield f"## {word('apart')}"
@@ -104,8 +107,7 @@ def _remedy(remedy: Remedy, lang: str, risk: str, restart: str) -> Iterator[str]
 
 def change_lines(change: Mapping[str, Any]) -> Iterator[str]:
     """The lines of a change as they are to be copied: commands, exports, flags a framework, code."""
-    for command in _as_list(change.get("command")):
-        yield command
+    yield from _as_list(change.get("command"))
     for name, value in dict(change.get("env") or {}).items():
         yield f"unset {name}" if value is None else f"export {name}={value}"
     for framework, text in dict(change.get("flags") or {}).items():

@@ -42,10 +42,15 @@ def _unsupported(tree: Any) -> Iterator[str]:
             yield "uses a back-reference"
         elif code in (codes.ATOMIC_GROUP, codes.POSSESSIVE_REPEAT):
             yield "uses possessive or atomic matching"
-        elif code is codes.NOT_LITERAL and argument != ord("\n"):
+        elif _crosses_lines(code, argument):
             yield "has a negated class that matches line ends: add \\n to it"
-        elif code is codes.IN and argument[0][0] is codes.NEGATE and not _excludes_newline(argument):
-            yield "has a negated class that matches line ends: add \\n to it"
+
+
+def _crosses_lines(code: Any, argument: Any) -> bool:
+    """Is it a negated class that a line end belongs to?"""
+    if code is codes.NOT_LITERAL:
+        return bool(argument != ord("\n"))
+    return code is codes.IN and argument[0][0] is codes.NEGATE and not _excludes_newline(argument)
 
 
 def _excludes_newline(argument: Any) -> bool:

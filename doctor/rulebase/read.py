@@ -27,9 +27,7 @@ RULE_KEYS = (
     *("schema", "id", "name", "cause", "title", "status", "since", "severity", "scope", "prior", "signals"),
     *("condition", "because", "evidence", "differential", "explains", "remedies", "references", "tests", "replaced_by"),
 )
-SIGNAL_KEYS = (
-    *("event", "where", "when", "seen", "group", "count", "ranks", "position", "before", "after"),
-)
+SIGNAL_KEYS = (*("event", "where", "when", "seen", "group", "count", "ranks", "position", "before", "after"),)
 REMEDY_KEYS = ("id", "title", "change", "risk", "restart", "avoid", "why", "requires", "effect")
 CHANGE_KEYS = ("env", "command", "patch", "code", "flags")
 FACT_TYPES = ("int", "float", "str", "bool", "list")
@@ -50,7 +48,9 @@ def read_rule(data: Any, path: str) -> Rule:
     for key, names in parts.items():
         for name in names:
             if name not in signals:
-                raise condition.fail(key, f"condition names {name!r}, which is no signal; signals: {', '.join(signals)}")
+                raise condition.fail(
+                    key, f"condition names {name!r}, which is no signal; signals: {', '.join(signals)}"
+                )
     return Rule(
         id=node.string("id"),
         name=node.string("name"),
@@ -68,7 +68,9 @@ def read_rule(data: Any, path: str) -> Rule:
         differential=tuple(map(_differential, node.items("differential", ("rule", "next", "tell_apart", "how")))),
         explains=tuple(map(_explains, node.items("explains", ("event", "rule", "same", "within")))),
         remedies=tuple(map(_remedy, node.items("remedies", REMEDY_KEYS))),
-        references=tuple(Reference(n.string("title"), n.string("url")) for n in node.items("references", ("title", "url"))),
+        references=tuple(
+            Reference(n.string("title"), n.string("url")) for n in node.items("references", ("title", "url"))
+        ),
         tests=tuple(test.data for test in node.items("tests")),
         path=path,
     )
@@ -78,8 +80,12 @@ def _signal(signals: Node, name: str) -> Signal:
     node = signals.node(name, SIGNAL_KEYS)
     if node.has("event") == node.has("when"):
         raise MisplacedError(f"signal {name} needs either an event or a when", node.keys)
-    if not node.has("event") and any(node.has(key) for key in ("where", "count", "ranks", "position", "before", "after")):
-        raise MisplacedError(f"signal {name}: where, count, ranks, position, before and after go with an event", node.keys)
+    if not node.has("event") and any(
+        node.has(key) for key in ("where", "count", "ranks", "position", "before", "after")
+    ):
+        raise MisplacedError(
+            f"signal {name}: where, count, ranks, position, before and after go with an event", node.keys
+        )
     seen = node.node("seen", ("if_cause", "otherwise"))
     given = node.has("seen")
     return Signal(

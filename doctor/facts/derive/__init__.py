@@ -53,8 +53,6 @@ def run_derivations(store: FactStore) -> list[str]:
         try:
             for fact in module.derive(store):
                 store.add(fact if fact.quality is Quality.FAILED else replace(fact, quality=Quality.DERIVED))
-        except Exception as error:  # noqa: BLE001 - one broken derivation must not end a diagnosis
+        except Exception as error:  # one broken derivation must not end a diagnosis
             broken.append(f"{module.__name__.rsplit('.', 1)[-1]}: {type(error).__name__}: {error}")
     return broken
-
-

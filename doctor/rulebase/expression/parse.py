@@ -51,7 +51,9 @@ MAX_LENGTH = 2000
 def parse(text: str) -> ast.expr:
     """The tree of `text`; raises RuleError with the column for what is not part of the language."""
     if len(text) > MAX_LENGTH:
-        raise RuleError(f"an expression of {len(text)} characters; the limit is {MAX_LENGTH}: move it into a derived fact")
+        raise RuleError(
+            f"an expression of {len(text)} characters; the limit is {MAX_LENGTH}: move it into a derived fact"
+        )
     # Texts are raw, as regular expressions need them: a backslash stands for itself.
     plain = text.strip().replace("\n", " ").replace("\\", "\\\\")
     try:
