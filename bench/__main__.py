@@ -1,8 +1,9 @@
-"""`python -m bench`: measures the log reader."""
+"""`python -m bench`: measures the reasoning, then the log reader."""
 
 from __future__ import annotations
 
-from bench.logs import main
+from bench import logs, reasoning
 
 if __name__ == "__main__":
-    main()
+    reasoning.main()
+    logs.main()

@@ -56,7 +56,7 @@ def candidates(rules: Iterable[Rule], situation: Situation) -> tuple[list[Candid
 
 def weigh(rule: Rule, situation: Situation, entity: str = "job") -> Candidate:
     """The belief in `rule` for `entity`: prior log-odds plus what its signals add, one a group."""
-    outcomes = tuple(observe(signal, rule, situation, entity) for signal in rule.signals.values())
+    outcomes = tuple(observe(signal, situation, entity) for signal in rule.signals.values())
     odds = log(rule.prior / (1 - rule.prior))
     groups: dict[str, list[float]] = defaultdict(list)
     for outcome in outcomes:
@@ -104,10 +104,33 @@ def probability(odds: float) -> float:
 
 
 def _entities(rule: Rule, situation: Situation) -> list[str]:
-    """The entities a rule is tried on; a job of unnamed ranks or nodes is tried as a whole."""
+    """The entities a rule is tried on; a job of unnamed ranks or nodes is tried as a whole.
+
+    Of many entities those for which nothing speaks are left out early, but one stays to tell why.
+    """
     if rule.scope is Scope.JOB:
         return ["job"]
-    return situation.entities(rule.scope) or ["job"]
+    known = situation.entities(rule.scope) or ["job"]
+    if len(known) == 1:
+        return known
+    return [entity for entity in known if _possible(rule, situation, entity)] or known[:1]
+
+
+def _possible(rule: Rule, situation: Situation, entity: str) -> bool:
+    """Does no signal of `all` fail, and does one that the condition asks for hold?"""
+    shown = False
+    for name in rule.condition.all:
+        truth = observe(rule.signals[name], situation, entity).truth
+        if truth is Truth.FALSE:
+            return False
+        shown |= truth is Truth.TRUE
+    return shown or any(observe(rule.signals[n], situation, entity).truth is Truth.TRUE for n in _wanted(rule))
+
+
+def _wanted(rule: Rule) -> list[str]:
+    """The signals one of which must hold: those of `all` and `any`, else all but those that rule the cause out."""
+    condition = rule.condition
+    return [*condition.all, *condition.any] or [name for name in rule.signals if name not in condition.none]
 
 
 def _alive(candidate: Candidate) -> bool:
@@ -115,8 +138,7 @@ def _alive(candidate: Candidate) -> bool:
     least = WORTH_TELLING if candidate.symptoms else WORTH_WARNING
     if candidate.condition is Truth.FALSE or candidate.belief < least:
         return False
-    condition = candidate.rule.condition
-    wanted = {*condition.all, *condition.any} or candidate.rule.signals.keys() - set(condition.none)
+    wanted = _wanted(candidate.rule)
     return any(o.truth is Truth.TRUE and o.signal in wanted for o in candidate.outcomes)
 
 

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
-
 from doctor.engine.model import Outcome
 from doctor.engine.situation import Situation
 from doctor.facts.model import Event, Source
 from doctor.rulebase.expression import evaluate, fact_names
-from doctor.rulebase.model import Rule, Signal
+from doctor.rulebase.model import Signal
 from doctor.rulebase.truth import Truth, disjunction
 
 SHOWN_EVENTS = 6
 """Occurrences whose lines are quoted as proof of one signal; the rest is counted."""
 
 
-def observe(signal: Signal, rule: Rule, situation: Situation, entity: str) -> Outcome:
+def observe(signal: Signal, situation: Situation, entity: str) -> Outcome:
     """The outcome of `signal` for `entity`, with its weight in the belief."""
-    outcome = _event(signal, situation, entity) if signal.events else _fact(signal, situation, entity)
-    if outcome.truth is Truth.TRUE:
-        return replace(outcome, weight=signal.weight_present)
-    if outcome.truth is Truth.FALSE:
-        return replace(outcome, weight=signal.weight_absent)
-    return outcome
+    return _event(signal, situation, entity) if signal.events else _fact(signal, situation, entity)
+
+
+def _weight(signal: Signal, truth: Truth) -> float:
+    if truth is Truth.UNKNOWN:
+        return 0.0
+    return signal.weight_present if truth is Truth.TRUE else signal.weight_absent
 
 
 def _event(signal: Signal, situation: Situation, entity: str) -> Outcome:
@@ -40,12 +39,18 @@ def _event(signal: Signal, situation: Situation, entity: str) -> Outcome:
         doubtful |= truth is Truth.UNKNOWN
     if len(matching) >= signal.count and len({event.rank for event in matching}) >= signal.ranks:
         return Outcome(
-            signal.name, Truth.TRUE, 0.0, text, _sources(matching), (), "", tuple(matching), _places(matching)
+            signal.name,
+            Truth.TRUE,
+            signal.weight_present,
+            text,
+            sources=_sources(matching),
+            events=tuple(matching),
+            entities=_places(matching),
         )
     if doubtful or not (candidates or situation.logs_read):
         needed = tuple(missing) or tuple(f"event:{name}" for name in signal.events)
         return Outcome(signal.name, Truth.UNKNOWN, 0.0, text, (), needed)
-    return Outcome(signal.name, Truth.FALSE, 0.0, text)
+    return Outcome(signal.name, Truth.FALSE, signal.weight_absent, text)
 
 
 def _matches(signal: Signal, event: Event, situation: Situation, entity: str, missing: dict[str, None]) -> Truth:
@@ -85,8 +90,17 @@ def _fact(signal: Signal, situation: Situation, entity: str) -> Outcome:
     truth = disjunction(truths)
     if truth is Truth.TRUE:
         shown = tuple(source for source in sources if source.text or source.path)
-        return Outcome(signal.name, truth, 0.0, signal.when, shown, entities=tuple(p for p in places if p != "job"))
-    return Outcome(signal.name, truth, 0.0, signal.when, (), tuple(missing) if truth is Truth.UNKNOWN else ())
+        return Outcome(
+            signal.name,
+            truth,
+            _weight(signal, truth),
+            signal.when,
+            shown,
+            entities=tuple(p for p in places if p != "job"),
+        )
+    return Outcome(
+        signal.name, truth, _weight(signal, truth), signal.when, (), tuple(missing) if truth is Truth.UNKNOWN else ()
+    )
 
 
 def _sources(events: Iterable[Event]) -> tuple[Source, ...]:

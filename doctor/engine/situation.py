@@ -82,6 +82,7 @@ class Situation:
         self._by_entity: dict[tuple[str, str], dict[str, list[Event]]] = {}
         self._entities: dict[str, list[str]] = {}
         self._spans: dict[tuple[str, str], Span] = {}
+        self._inner: dict[str, dict[str, list[str]]] = {}
         self._mark_ends()
 
     def _mark_ends(self) -> None:
@@ -128,6 +129,16 @@ class Situation:
                 found.update(dict.fromkeys(f"{kind}:{place}" for place in places if place not in (None, "", "job")))
             self._entities[kind] = list(found)
         return self._entities[kind]
+
+    def inner(self, kind: str, entity: str) -> list[str]:
+        """The entities of `kind` that are `entity` or inside it."""
+        if kind not in self._inner:
+            index: dict[str, list[str]] = {}
+            for inner in self.entities(kind):
+                for outer in self.store.chain(inner):
+                    index.setdefault(outer, []).append(inner)
+            self._inner[kind] = index
+        return self._inner[kind].get(entity, [])
 
     def entities_of(self, names: Iterable[str], within: str) -> list[str]:
         """The entities, at or below `within`, that any of the facts `names` is known of; `within` if there is none."""
@@ -176,9 +187,8 @@ class SituationLookup:
         return None
 
     def inner(self, kind: str) -> Iterator[SituationLookup]:
-        for entity in self.situation.entities(kind):
-            if self.entity == "job" or self.entity in self.situation.store.chain(entity):
-                yield SituationLookup(self.situation, entity, self.event, self.within)
+        for entity in self.situation.inner(kind, self.entity):
+            yield SituationLookup(self.situation, entity, self.event, self.within)
 
     def event_count(self, name: str) -> int | None:
         found = self.situation.events(name, self.within)
