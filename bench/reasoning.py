@@ -31,18 +31,21 @@ def main() -> None:
         derive.append(middle - start)
         reason.append(time.perf_counter() - middle)
     facts, events = sum(1 for _ in store.facts()), len(store.events())
-    print(f"{RANKS} ranks, {facts} facts, {events} events, {len(base.rules)} rules, {len(diagnosis.findings)} findings")
+    each = sum(rule.scope is Scope.RANK for rule in base.rules.values())
+    print(f"{RANKS} ranks, {facts} facts, {events} events, {len(base.rules)} rules, {each} of them for each rank")
+    print(f"findings {len(diagnosis.findings)}")
     print(f"derivations {statistics.median(derive):.2f} s, rules {statistics.median(reason):.2f} s (medians of 5)")
 
 
 def _at_least(base: RuleBase, number: int) -> RuleBase:
-    """The shipped rules, some of them again under other ids and once for every rank, up to `number`."""
+    """The shipped rules, some of them again under other ids up to `number`; every third of these for each rank alone."""
     rules = dict(base.rules)
     for rule in cycle(base.rules.values()):
         if len(rules) >= number:
             break
         again = f"{rule.id}-{len(rules)}"
-        rules[again] = replace(rule, id=again, scope=Scope.RANK, explains=())
+        scope = Scope.RANK if len(rules) % 3 == 0 else rule.scope
+        rules[again] = replace(rule, id=again, scope=scope, explains=())
     return replace(base, rules=rules)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+
 from doctor.engine.model import Outcome
 from doctor.engine.situation import Situation
 from doctor.facts.model import Event, Source
