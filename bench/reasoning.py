@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def _at_least(base: RuleBase, number: int) -> RuleBase:
-    """The shipped rules, some of them again under other ids up to `number`; every third of these for each rank alone."""
+    """The shipped rules, some again under other ids up to `number`, every third of these for each rank alone."""
     rules = dict(base.rules)
     for rule in cycle(base.rules.values()):
         if len(rules) >= number:
