@@ -13,8 +13,9 @@ from doctor.rulebase.model import RuleBase
 CATALOGUE = {
     spec.name: spec
     for spec in (
-        FactSpec("config.tp", "int", "1", Scope.JOB, "tensor-parallel size"),
+        FactSpec("config.tp", "int", "1", Scope.JOB, "tensor-parallel size", ("job_config",)),
         FactSpec("node.shm_total", "int", "B", Scope.NODE, "size of /dev/shm"),
+        FactSpec("job.idle", "int", "1", Scope.JOB, "computed", ("derived",)),
         FactSpec("env.*", "str", "1", Scope.JOB, "environment variable"),
     )
 }

@@ -6,6 +6,7 @@ from math import log2
 
 from doctor.engine.candidates import Candidate
 from doctor.engine.model import NextStep
+from doctor.facts.model import FactSpec
 from doctor.rulebase.model import Rule, RuleBase
 from doctor.rulebase.truth import Truth
 
@@ -46,12 +47,16 @@ def _missing(root: Candidate, rulebase: RuleBase) -> list[NextStep]:
         if outcome.truth is not Truth.UNKNOWN or not outcome.missing:
             continue
         gain = signal_gain(root.rule, outcome.signal, root.belief)
-        facts = tuple(name for name in outcome.missing if not name.startswith("event:"))
-        name = facts[0] if facts else outcome.missing[0]
-        spec = rulebase.catalogue.get(name)
-        if gain > 0.01 and spec is not None:
-            steps.append(NextStep("question", f"fact:{name}", (root.rule.cause,), gain, facts, spec.meaning))
+        facts = tuple(name for name in outcome.missing if _can_be_asked(rulebase.catalogue.get(name)))
+        if gain > 0.01 and facts:
+            meaning = rulebase.catalogue[facts[0]].meaning
+            steps.append(NextStep("question", f"fact:{facts[0]}", (root.rule.cause,), gain, facts, meaning))
     return steps
+
+
+def _can_be_asked(spec: FactSpec | None) -> bool:
+    """Can a person or a probe supply the fact? What is only computed from other facts cannot be asked for."""
+    return spec is not None and not all(provider.startswith("derive") for provider in spec.providers)
 
 
 def signal_gain(rule: Rule, name: str, belief: float) -> float:

@@ -43,3 +43,10 @@ def test_learning_never_costs_knowledge(belief: float) -> None:
 def test_even_odds_are_one_bit() -> None:
     assert entropy(0.5) == pytest.approx(1.0)
     assert entropy(0.0) == entropy(1.0) == 0.0
+
+
+def test_what_is_only_computed_from_other_facts_is_not_asked_for(tmp_path: Path) -> None:
+    body = BODY.replace("config.tp > 8", "job.idle > 8")
+    base = rulebase(tmp_path, rule_text(body=body), rule_text("T002", "model-states-exceed-capacity", prior="uncommon"))
+    steps = diagnose(store(event("torch.cuda_oom")), base).next_steps
+    assert "fact:job.idle" not in {step.id for step in steps}
