@@ -22,7 +22,8 @@ GIVES = (
     *("nccl.networks_differ", "nccl.interfaces", "nccl.interface_virtual", "nccl.address_shared", "nccl.init_complete"),
     *("nccl.init_incomplete", "nccl.via_socket", "nccl.via_ib", "nccl.gdr_used", "nccl.gdr_missing"),
     *("nccl.gdr_differs", "nccl.socket_virtual", "nccl.address_ranges_differ"),
-    *("net.targets", "net.target_loopback", "net.target_docker", "net.target_listed", "net.target_unlisted"),
+    *("net.targets", "net.target_loopback", "net.target_link_local", "net.target_docker", "net.target_listed"),
+    "net.target_unlisted",
     *("launch.members", "launch.members_expected"),
 )
 
@@ -192,7 +193,7 @@ def _targets(store: FactStore) -> Iterator[Fact]:
         yield derived("net.targets", tuple(sorted(targets)), targets.values())
     if not store.event_names():
         return
-    for kind in ("loopback", "docker", "listed", "unlisted"):
+    for kind in ("loopback", "link_local", "docker", "listed", "unlisted"):
         yield derived(f"net.target_{kind}", bool(kinds[kind]), kinds[kind])
 
 
@@ -203,6 +204,8 @@ def _kind(address: str, listed: set[str]) -> str:
         return "other"
     if parsed.is_loopback:
         return "loopback"
+    if parsed.is_link_local:
+        return "link_local"
     if parsed.version == 4 and parsed in DOCKER and address not in listed and not _same_block(address, listed):
         return "docker"
     if not listed:
