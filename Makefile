@@ -6,7 +6,7 @@ ARGS ?= analyze fixtures/sample/job
 BIN := .venv/bin
 READY := .venv/.installed
 
-.PHONY: run test lint bench format clean
+.PHONY: run test lint docs bench format clean
 .DEFAULT_GOAL := run
 
 $(READY): pyproject.toml constraints.txt
@@ -28,6 +28,9 @@ lint: $(READY)
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports > .venv/imports.log || { cat .venv/imports.log; exit 1; }
 	@$(BIN)/pdoctor rules check -q
+
+docs: $(READY)
+	@$(BIN)/pdoctor rules pages docs/rules
 
 bench: $(READY)
 	@$(BIN)/python -m bench

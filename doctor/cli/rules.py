@@ -16,6 +16,7 @@ class Rules(LazyGroup):
     lazy: ClassVar = {
         "list": ("doctor.cli.rules:list_rules", "Every rule: id, severity, cause, title."),
         "show": ("doctor.cli.rules:show", "The page of a rule: what shows it, what follows, what cures it."),
+        "pages": ("doctor.cli.rules:write_pages", "Write the pages of all rules, with an index, into a folder."),
         "check": ("doctor.cli.rules:check", "Read every file and say what is wrong, with its place."),
         "test": ("doctor.cli.rules:run_tests", "Run the tests inside the rule files."),
         "new": ("doctor.cli.rules:new", "Begin a rule: one file, with its tests."),
@@ -62,6 +63,27 @@ def show(rule: str, rules: tuple[Path, ...], lang: str) -> int:
         raise click.UsageError(f"no rule or cause is called {rule}{suggestion(rule, [*base.rules, *base.causes])}")
     for known in found:
         click.echo("\n".join(visible(line) for line in page(known, base, lang).splitlines()))
+    return OK
+
+
+@click.command("pages")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@options.rules
+@options.lang
+def write_pages(folder: Path, rules: tuple[Path, ...], lang: str) -> int:
+    """Write a Markdown page for every rule into FOLDER, and index.md with the rules and the messages they read."""
+    from doctor.rulebase.load import load_rulebase
+    from doctor.rulebase.pages import index, page
+
+    base = load_rulebase(rules).base
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for rule in base.rules.values():
+            (folder / f"{rule.id}.md").write_text(page(rule, base, lang), encoding="utf-8")
+        (folder / "index.md").write_text(index(base, lang), encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"{folder} cannot be written: {error.strerror}") from None
+    click.echo(f"{len(base.rules)} pages in {folder}")
     return OK
 
 
