@@ -16,6 +16,8 @@ from doctor.rulebase.errors import RuleError
 from doctor.rulebase.model import RuleBase
 
 FORMAT = 1
+KEPT = 4
+"""Packs that stay in the cache: several versions or rule folders may be in use by turns."""
 
 
 class Pack(msgspec.Struct, frozen=True):
@@ -53,7 +55,7 @@ def load(path: Path) -> tuple[RuleBase, tuple[RuleError, ...]] | None:
 
 
 def save(path: Path, base: RuleBase, problems: Sequence[RuleError]) -> None:
-    """Writes the pack whole or not at all; a folder that cannot be written is no error."""
+    """Writes the pack whole or not at all and drops the oldest; a folder that cannot be written is no error."""
     mistakes = tuple((p.message, p.path, p.line, p.column) for p in problems)
     data = msgspec.msgpack.encode(Pack(without_tests(base), mistakes))
     try:
@@ -62,6 +64,8 @@ def save(path: Path, base: RuleBase, problems: Sequence[RuleError]) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         os.replace(temporary, path)
+        for old in sorted(path.parent.glob("rules-*.msgpack"), key=lambda p: p.stat().st_mtime)[:-KEPT]:
+            old.unlink(missing_ok=True)
     except OSError:
         return
 

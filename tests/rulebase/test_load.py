@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from doctor.rulebase import pack
 from doctor.rulebase.load import load_rulebase, read_files
+from doctor.rulebase.model import RuleBase
 from tests.support import CATALOGUE, EVENTS, rule_file, rule_text
 
 
@@ -69,3 +71,10 @@ def test_a_cache_that_cannot_be_written_only_costs_time(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     assert load_rulebase(cache=blocked / "below").base.rules
+
+
+def test_only_the_newest_packs_are_kept(tmp_path: Path) -> None:
+    for number in range(9):
+        pack.save(tmp_path / f"rules-{number}.msgpack", RuleBase({}, {}, {}), ())
+    assert len(list(tmp_path.iterdir())) == pack.KEPT
+    assert (tmp_path / "rules-8.msgpack").exists()
