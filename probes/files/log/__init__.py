@@ -13,7 +13,7 @@ from pathlib import Path
 from doctor.facts.model import EventSpec
 from probes.files.log.facts import facts_of
 from probes.files.log.lines import BULK, Patterns
-from probes.files.log.matcher import ENGINES, SMALL_ENGINES, Matcher, build
+from probes.files.log.matcher import ENGINES, SMALL_ENGINES, Matcher, Several, build
 from probes.files.log.model import InputInfo, LogFile, LogReading
 from probes.files.log.reader import FileReading, read_file
 from probes.files.runs import runs_of
@@ -21,8 +21,8 @@ from probes.files.runs import runs_of
 SMALL_INPUT = 8 << 20
 """Bytes from which on it pays to compile or load the database of all patterns."""
 
-BULK_IN_ALL = 8192
-BULK_LEAST = 32
+BULK_IN_ALL = 4096
+BULK_LEAST = 16
 """Ordinary messages that are read one by one: fewer of each file where there are hundreds of files."""
 
 __all__ = ["InputInfo", "LogFile", "LogReading", "read_logs", "read_text", "read_texts"]
@@ -57,10 +57,16 @@ def read_texts(
 
 
 @lru_cache(maxsize=8)
-def _matcher(
-    texts: tuple[str, ...], cache_dir: Path | None, engines: tuple[str, ...]
-) -> tuple[Matcher, tuple[str, ...]]:
-    return build(texts, cache_dir, engines)
+def _matchers(
+    texts: tuple[str, ...], vague: frozenset[int], cache_dir: Path | None, engines: tuple[str, ...]
+) -> tuple[Matcher, Matcher, tuple[str, ...]]:
+    """A matcher of all patterns, one without vague ones, and warnings."""
+    if not vague:
+        matcher, warnings = build(texts, cache_dir, engines)
+        return matcher, matcher, warnings
+    telling, warnings = build(texts, cache_dir, engines, set(range(len(texts))) - vague)
+    rest, more = build(texts, cache_dir, engines, vague)
+    return Several([telling, rest]), telling, tuple(dict.fromkeys((*warnings, *more)))
 
 
 def _read(
@@ -72,7 +78,8 @@ def _read(
 ) -> LogReading:
     patterns = Patterns(specs)
     engines = engines or (ENGINES if _size(sources) > SMALL_INPUT else SMALL_ENGINES)
-    matcher, complaints = _matcher(patterns.texts, cache_dir, engines)
+    vague = frozenset() if engines == SMALL_ENGINES else patterns.vague
+    matcher, telling, complaints = _matchers(patterns.texts, vague, cache_dir, engines)
     runs = runs_of([name for name, _ in sources])
     guesses = _ranks_by_folder([name for name, _ in sources])
     bulk = max(BULK_LEAST, min(BULK, BULK_IN_ALL // max(1, len(sources))))
@@ -85,6 +92,7 @@ def _read(
                 name,
                 patterns,
                 matcher,
+                telling,
                 limit=limit,
                 rank=guesses.get(name),
                 alone=len(sources) == 1,

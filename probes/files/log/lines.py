@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -15,6 +16,7 @@ from probes.files.log.locate import linear
 from probes.files.log.matcher import Matcher
 from probes.files.log.prefix import Prefix, Style, split
 from probes.files.log.segments import LINE, Segment, text_of
+from probes.files.log.syntax import literals
 from probes.files.log.tracebacks import Raised, Traceback, Tracebacks
 
 TEXT = 4096
@@ -24,6 +26,9 @@ BULK_SERIOUS = 10_000
 """After so many occurrences in a file, only each SAMPLE-th segment that holds nothing else is read for them."""
 
 TAIL = 1 << 14
+VAGUE = 6
+START = 1 << 20
+PLACES = 8
 THINNED = 8
 """Occurrences of a bulk message that are read in one segment."""
 
@@ -88,6 +93,21 @@ class Patterns:
             self._linear[index] = linear(self.texts[index].encode("utf-8", "surrogateescape"))
         return self._linear[index]
 
+    @cached_property
+    def vague(self) -> frozenset[int]:
+        """Patterns of harmless messages whose only strings are short words, which all healthy lines are full of.
+
+        Some thirty of them cost as much time as a thousand others, so in large logs they are looked for in places.
+        """
+        return frozenset(
+            i
+            for i, (spec, text) in enumerate(zip(self.specs, self.texts, strict=True))
+            if spec
+            and spec.symptom is Symptom.NONE
+            and not spec.phase
+            and min(map(len, literals(text.encode("utf-8", "surrogateescape"))), default=0) < VAGUE
+        )
+
     def limit(self, index: int, bulk: int) -> int:
         """How many occurrences of pattern `index` in a file are read one by one."""
         spec = self.specs[index]
@@ -101,6 +121,7 @@ class Lines:
     name: str
     patterns: Patterns
     matcher: Matcher
+    telling: Matcher
     bulk: int = BULK
     style: Style = Style.NONE
     kept: dict[str, Kept[Hit]] = field(default_factory=lambda: defaultdict(Kept))
@@ -114,10 +135,11 @@ class Lines:
     _thinned_out: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     _step: int | None = None
     _phase: str = "start"
+    _unsure: Segment | None = None
 
     def feed(self, segment: Segment) -> None:
         """Read a segment. One that holds bulk messages only is skipped, but stays at hand until the next is read."""
-        found = self.matcher.which(segment.units) if segment.number else None
+        found = self._found(segment) if segment.number else None
         if found is None or self._tracebacks or not self._bulk.issuperset(found):
             if found or found is None or self._tracebacks:
                 self._catch_up()
@@ -129,8 +151,24 @@ class Lines:
         if found and segment.number % SAMPLE == 0:
             self._catch_up()
 
+    def _found(self, segment: Segment) -> Collection[int]:
+        """The patterns in a segment; vague ones only at the start of a file, in places, and around other messages."""
+        self._unsure = None
+        if self.telling is not self.matcher and segment.offset >= START and segment.number % PLACES:
+            found = self.telling.which(segment.units)
+            if self._bulk.issuperset(found):
+                self._unsure = segment
+                return found
+        return self.matcher.which(segment.units)
+
     def finish(self) -> None:
         """Read what was put off, and close open tracebacks."""
+        if (last := self._unsure) and not self._bulk.issuperset(found := self.matcher.which(last.units)):
+            for index in [index for index, segment in self._skipped.items() if segment is last]:
+                self._missed[index] -= len(last.data)
+                del self._skipped[index]
+            self._catch_up()
+            self._read(last, found)
         self._catch_up()
         for traceback in self._tracebacks.finish():
             self._keep_traceback(traceback)

@@ -88,14 +88,19 @@ def _searched(patterns: Sequence[bytes]) -> dict[int, bytes]:
 
 
 def build(
-    patterns: Sequence[str], cache_dir: Path | None = None, engines: Sequence[str] = ENGINES
+    patterns: Sequence[str],
+    cache_dir: Path | None = None,
+    engines: Sequence[str] = ENGINES,
+    only: Collection[int] | None = None,
 ) -> tuple[Matcher, tuple[str, ...]]:
     """A matcher of `patterns`, and warnings on those that the best engine does not take.
 
     What one engine rejects is left to the next, so one bad pattern costs speed but not the others. `cache_dir` keeps
-    compiled databases between runs.
+    compiled databases between runs. `only` are the indices of the patterns to take, if not all.
     """
     left = _searched([pattern.encode("utf-8", "surrogateescape") for pattern in patterns])
+    if only is not None:
+        left = {i: pattern for i, pattern in left.items() if i in only}
     parts: list[Matcher] = []
     warnings: list[str] = []
     for name in engines:

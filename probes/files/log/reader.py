@@ -50,6 +50,7 @@ def read_file(
     name: str,
     patterns: Patterns,
     matcher: Matcher,
+    telling: Matcher,
     *,
     limit: int | None = None,
     rank: int | None = None,
@@ -58,12 +59,13 @@ def read_file(
     run: str = "job",
 ) -> FileReading:
     """Read the log at `source`. `rank` is what other files suggest of this one, `alone` if there are none;
-    `bulk` is the number of occurrences after which an ordinary message is sampled.
+    `telling` is `matcher` without vague patterns; `bulk` is the number of occurrences after which an ordinary message
+    is sampled.
 
     OSError if it cannot be opened.
     """
     reading = FileReading(name, len(source) if isinstance(source, bytes) else source.stat().st_size, place=place(name))
-    lines = Lines(name, patterns, matcher, bulk)
+    lines = Lines(name, patterns, matcher, telling, bulk)
     tail: deque[Segment] = deque(maxlen=2)
     head: list[str] = []
     for segment in segments(chunks(source, reading.warnings.append, limit)):

@@ -36,7 +36,7 @@ def telling_part(pattern: bytes) -> bytes:
     if len(_branches(pattern)) > 1:
         return pattern
     parts, begin = [], 0
-    for start, end, after in _atoms(pattern):
+    for start, _, after in _atoms(pattern):
         if GAP.fullmatch(pattern, start, after):
             parts.append(pattern[begin:start])
             begin = after

@@ -123,3 +123,17 @@ def test_facts_of_several_runs_are_apart() -> None:
     assert known["run.last_step", "run:before"] == 5
     assert known["run.last_step", "run:after"] == 9
     assert ("run.last_step", "job") not in known
+
+
+def test_in_large_logs_vague_messages_are_found_where_it_matters() -> None:
+    vague = EventSpec("vague", (r"loss[ =:]{1,3}odd",))
+    clear = EventSpec("clear", (r"something unusual happened",))
+    healthy = "all is well with this line of the log, says the trainer\n" * 4000
+    text = "loss: odd\n" + healthy * 20 + "loss: odd\nsomething unusual happened\n" + healthy * 20 + "loss: odd\n"
+    found = read_text("job.log", text.encode(), [vague, clear]).events
+    assert [(event.name, event.source.line) for event in found if event.name != "log.last_line"] == [
+        ("vague", 1),
+        ("vague", 80_002),
+        ("clear", 80_003),
+        ("vague", 160_004),
+    ]
