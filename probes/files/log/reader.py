@@ -19,7 +19,7 @@ from probes.files.log.noise import is_noise
 from probes.files.log.place import Place, place
 from probes.files.log.prefix import Prefix, rank_in, split, style_of
 from probes.files.log.segments import Segment, segments, text_of
-from probes.files.log.stream import chunks
+from probes.files.log.stream import chunks, error_file
 from probes.files.log.tracebacks import fields_of
 
 LAST_LINE = "log.last_line"
@@ -68,6 +68,7 @@ def read_file(
     lines = Lines(name, patterns, matcher, telling, bulk)
     tail: deque[Segment] = deque(maxlen=2)
     head: list[str] = []
+    source = error_file(source) or source
     for segment in segments(chunks(source, reading.warnings.append, limit)):
         if segment.number == 0:
             head = [text_of(unit[:512]) for unit in segment.units[: 1 << 16].split(b"\n", HEAD_LINES)[:HEAD_LINES]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,26 @@ FLOOR = 1 << 30
 
 ZEROS = bytes(CHUNK)
 Warn: TypeAlias = Callable[[str], None]
+
+
+def error_file(source: Path | bytes) -> bytes | None:
+    """The traceback in an error file of torchrun (torch.distributed.elastic.multiprocessing.errors), if it is one."""
+    if isinstance(source, Path):
+        if source.stat().st_size > CHUNK:
+            return None
+        source = source.read_bytes()
+    if not source.startswith(b'{"message"') or len(source) > CHUNK:
+        return None
+    try:
+        message = json.loads(source)["message"]
+        text = (
+            message
+            if isinstance(message, str)
+            else message.get("extraInfo", {}).get("py_callstack") or message["message"]
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return str(text).encode("utf-8", "replace")
 
 
 def _gzip(raw: IO[bytes]) -> IO[bytes]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from doctor.facts.model import Event
 from tests.probes.files.log.support import events
 
@@ -134,3 +136,9 @@ def test_what_only_reports_another_process_follows() -> None:
     text = PLAIN.replace(OOM, "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ")
     assert tracebacks(text)[0].fields["follows"] is True
     assert "follows" not in tracebacks(PLAIN)[0].fields
+
+
+def test_an_error_file_of_torchrun() -> None:
+    info = {"message": {"message": OOM, "extraInfo": {"py_callstack": PLAIN, "timestamp": "1725379015"}}}
+    assert [event.fields["exception"] for event in tracebacks(json.dumps(info))] == ["torch.OutOfMemoryError"]
+    assert tracebacks('{"message": [1, 2}') == []
