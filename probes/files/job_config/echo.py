@@ -64,7 +64,8 @@ ARGUMENTS = re.compile(r"\b\w*(?:Arguments|Config)\($")
 COMMAND = re.compile(r"^(?:\++ |\$ |\S+@\S+[:~ ]\S*[$#] |.*?\bcmd = |.*?[Rr]unning command:? )?(?=\S)(.*)$")
 COMMAND_WORD = re.compile(
     r"(?:[A-Z]\w*=\S* )*(?:\S*/)?"
-    r"(?:torchrun|deepspeed|accelerate launch|python\S*|srun|mpirun|swift|llamafactory-cli|axolotl) .*(?:--|\.py|-m )"
+    r"(?:torchrun|deepspeed|accelerate launch|python\S*|srun|mpirun|swift|llamafactory-cli|axolotl) "
+    r".*(?:--|\.py|-m |-x [A-Z]|-np \d)"
 )
 
 

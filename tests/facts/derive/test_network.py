@@ -127,6 +127,11 @@ class TestTargets:
         found = facts(using("h1", "eth0", "10.0.1.1"), failed("10.0.1.1"))
         assert found["net.target_listed"] is True
 
+    def test_a_link_local_address_is_no_address_of_a_network(self) -> None:
+        found = facts(using("h1", "eth0", "10.0.1.1"), failed("fe80::6245:bdff:fe0e:3a%enP2s1"))
+        assert found["net.target_link_local"] is True
+        assert facts(using("h1", "eth0", "10.0.1.1"), failed("10.0.2.1"))["net.target_link_local"] is False
+
     def test_loopback_and_docker(self) -> None:
         found = facts(using("h1", "eth0", "10.0.1.1"), failed("127.0.0.1"), failed("172.17.0.1"))
         assert found["net.target_loopback"] is True

@@ -107,3 +107,10 @@ def test_facts_of_a_named_run_are_about_that_run() -> None:
     facts = read_echo("two_nodes", lines, "b.log")
     assert {fact.entity for fact in facts} == {"run:two_nodes"}
     assert {(fact.source.path, fact.source.line) for fact in facts} == {("b.log", 7)}
+
+
+def test_variables_on_the_command_line_of_mpirun() -> None:
+    line = "$ mpirun -np 2 -H a,b -x NCCL_IB_DISABLE=1 -x NCCL_DEBUG=INFO ./build/all_reduce_perf -b 8 -g 1"
+    stated = {fact.name: fact.value for fact in read_echo("job", [(1, line)], "b.log")}
+    assert stated["env.NCCL_IB_DISABLE"] == "1"
+    assert not list(read_echo("job", [(1, "mpirun noticed that process rank 1 exited on signal 11")], "b.log"))
