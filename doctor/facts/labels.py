@@ -12,12 +12,22 @@ from doctor.facts.model import Scalar
 Settings: TypeAlias = dict[str, Scalar]
 
 _WORDS: Mapping[str, int] = {
-    "one": 1, "single": 1, "two": 2, "both": 2, "multi": 2,
-    "three": 3, "four": 4, "eight": 8, "sixteen": 16,
+    "one": 1,
+    "single": 1,
+    "two": 2,
+    "both": 2,
+    "multi": 2,
+    "three": 3,
+    "four": 4,
+    "eight": 8,
+    "sixteen": 16,
 }
 _GAP = r"[ =:-]{0,3}"
 _NOT = r"(?:no|not|without|w/o|non|disabled?)[ -]"
-_CHECKPOINTING = r"(?:recompute|(?:gradient|activation|full)[ -]checkpointing|checkpointing)"
+_OFF = r"(?:off|none|no|false|0)\b"
+_CHECKPOINTING = (
+    r"(?:recomput(?:e|ation|ing)|(?:gradient|activation|full|grad)[ -](?:checkpointing|ckpt)|checkpointing)"
+)
 
 
 def _number(text: str) -> int:
@@ -45,6 +55,8 @@ _NUMBERS: Mapping[str, re.Pattern[str]] = {
     "num_workers": _counted(r"(?:num[ -]|dataloader[ -])+workers", "workers"),
 }
 _NODES = re.compile(rf"\b(\d+|{'|'.join(_WORDS)})[ -]?nodes?\b")
+_CJK_GPUS = re.compile(r"([单一双两四八])(?:卡|张卡|块卡)")
+_CJK: Mapping[str, int] = {"单": 1, "一": 1, "双": 2, "两": 2, "四": 4, "八": 8}
 _NNODES = _counted("nnodes", "nodes")
 _NGPUS = _counted("n ?gpus", "gpus", "world size", "num gpus")
 _GPUS = re.compile(rf"\b(\d+|{'|'.join(_WORDS)})[ -]?(?:x ?)?(?:gpus?|cards?|[ahv]\d{{2,3}}s?)\b")
@@ -54,11 +66,11 @@ _VISIBLE = re.compile(r"cuda[ _]visible[ _]devices=([\d,]+)")
 _FLAGS: tuple[tuple[str, Scalar, re.Pattern[str]], ...] = tuple(
     (key, value, re.compile(pattern))
     for key, value, pattern in (
-        ("zero", 0, rf"{_NOT}(?:deepspeed|zero|fsdp)|\bplain ddp\b|\bddp\b"),
+        ("zero", 0, rf"{_NOT}(?:deepspeed|zero|fsdp|ds\b)|\bplain ddp\b|\bddp\b"),
         ("zero", 3, r"\bfsdp2?\b|full[ -]shard"),
-        ("offload", False, rf"{_NOT}(?:cpu[ -])?offload|offload(?:ing)?{_GAP}(?:off|none|no|false|0)\b"),
+        ("offload", False, rf"{_NOT}(?:(?:cpu[ -])?offload|deepspeed|ds\b)|offload(?:ing)?{_GAP}{_OFF}"),
         ("offload", True, r"offload"),
-        ("recompute", "none", rf"{_NOT}{_CHECKPOINTING}|{_CHECKPOINTING}{_GAP}(?:off|none|no|false|0)\b"),
+        ("recompute", "none", rf"{_NOT}{_CHECKPOINTING}|{_CHECKPOINTING}{_GAP}{_OFF}"),
         ("recompute", "selective", rf"selective[ -]{_CHECKPOINTING}|{_CHECKPOINTING}{_GAP}selective"),
         ("recompute", "full", _CHECKPOINTING),
         ("fast_link", False, rf"{_NOT}(?:nvlink|p2p|bridge)|(?:nvlink|bridge|p2p){_GAP}off|p2p[ _]disable=1"),
@@ -79,6 +91,8 @@ def settings(text: str) -> Settings:
         found["nodes"] = _number(match[1])
     if match := _GPUS.search(plain) or _NGPUS.search(plain) or _NPROC.search(plain):
         found["gpus"] = _number(match[1])
+    elif match := _CJK_GPUS.search(plain):
+        found["gpus"] = _CJK[match[1]]
     elif match := _VISIBLE.search(plain):
         found["gpus"] = len(match[1].strip(",").split(","))
     for key, value, flag in _FLAGS:
@@ -104,10 +118,12 @@ _SECOND = r"s(?:ec(?:ond)?)?"
 _MEASURES: tuple[tuple[str, bool, re.Pattern[str]], ...] = (
     ("tflops", False, re.compile(_VALUE + r"[Tt](?:FLOP|flop|Flop)[sS]?(/[a-zA-Z/]+)?")),
     ("tokens/s", False, re.compile(_VALUE + rf"tok(?:en)?s?/((?:{_DEVICE}/)?{_SECOND}(?:/{_DEVICE})?)")),
-    ("samples/s", False, re.compile(_VALUE + rf"(?:samples?|images?|sequences|it|iter)/({_SECOND}\b)")),
+    ("samples/s", False, re.compile(_VALUE + rf"(?:samples?|images?|sequences)/({_SECOND}\b)")),
+    ("it/s", False, re.compile(_VALUE + rf"(?:it|iter|steps?)/({_SECOND}\b)")),
     ("mfu", False, re.compile(r"(?:MFU|mfu)[ :=]{1,3}(\d+\.?\d*)()( ?%)")),
     ("total s", True, re.compile(r"'train_runtime': '?(\d+\.?\d*)()()")),
-    ("s", True, re.compile(r"(\d+\.?\d*) ?(m?)(s(?:ec(?:onds?)?)?\b|s/it|s/iter)")),
+    ("s/it", True, re.compile(r"(\d+\.?\d*) ?(m?)(s(?:ec(?:onds?)?)? ?/ ?(?:it|iter|iteration|step)\b)")),
+    ("s", True, re.compile(r"(\d+\.?\d*) ?(m?)(s(?:ec(?:onds?)?)?\b)")),
 )
 _SCALE: Mapping[str, Callable[[float], float]] = {
     "k": lambda v: v * 1000,
@@ -129,6 +145,9 @@ def speeds(line: str) -> Iterator[Speed]:
             after = line[match.end() : matches[index + 1].start() if index + 1 < len(matches) else len(line)]
             named = settings(line) if len(matches) == 1 else settings(before if leads else after)
             value = _SCALE[match[2]](float(match[1].replace(",", "")))
+            if measure == "it/s" and value > 0:
+                yield Speed(1 / value, "s/it", True, named)
+                continue
             per_gpu = measure in ("tflops", "mfu") or re.search(_DEVICE, match[3] or "") is not None
             yield Speed(value, measure, time, named, per_gpu)
         return

@@ -141,13 +141,13 @@ def _remarks(files: Sequence[Taken], runs: Mapping[str, str], specs: Mapping[str
 
 
 def _table(file: Taken, found: Gathered) -> bool:
-    """Is the file a table that is known? Then its facts are kept."""
+    """Is the file a table that is known? Its facts are kept, and those of the tables in a note."""
     table = file.attempt("table", lambda: read_table(file.file.name, file.data))
     if table is None or not table.facts:
         return False
     found.facts += table.facts
     file.says(table.warnings)
-    return True
+    return table.whole
 
 
 def _log_head(file: Taken, run: str, found: Gathered) -> None:

@@ -13,13 +13,20 @@ from doctor.facts.store import FactStore
 
 NEEDS = (
     *("event:moe.tokens", "event:moe.rank_tokens", "event:moe.overload", "event:moe.violation"),
-    *("event:moe.balance_loss", "moe.tokens_per_expert_max_over_mean", "moe.tokens_per_rank_max_over_mean"),
+    *(
+        "event:moe.balance_loss",
+        "event:moe.routing",
+        "moe.tokens_per_expert_max_over_mean",
+        "moe.tokens_per_rank_max_over_mean",
+    ),
 )
 GIVES = ("moe.overload", "moe.overload_usual", "moe.balance_loss")
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?!\d)")
 TABLES = ("moe.tokens_per_expert_max_over_mean", "moe.tokens_per_rank_max_over_mean")
 FEWEST = 2
+COLLAPSED = 0.9
+"""Share of some tokens that one expert gets by no chance."""
 
 
 def derive(store: FactStore) -> Iterator[Fact]:
@@ -37,6 +44,9 @@ def derive(store: FactStore) -> Iterator[Fact]:
             ratios.append((1 + above, event.source))
     for event in store.events("moe.tokens"):
         if (ratio := uneven(_loads(str(event.fields.get("tokens", ""))))) is not None:
+            ratios.append((ratio, event.source))
+    for event in store.events("moe.routing"):
+        if (ratio := collapsed(str(event.fields.get("chosen", "")))) is not None:
             ratios.append((ratio, event.source))
     ratios += _by_rank(store.events("moe.rank_tokens"))
     if ratios:
@@ -56,6 +66,15 @@ def uneven(loads: Sequence[float]) -> float | None:
     if len(loads) < FEWEST or sum(loads) <= 0:
         return None
     return max(loads) / fmean(loads)
+
+
+def collapsed(chosen: str) -> float | None:
+    """Load of an expert over the mean when it was chosen for nearly all tokens listed; None for any other list."""
+    ids = [int(part) for part in chosen.split(",") if part.strip().isdigit()]
+    if len(ids) < 8:
+        return None
+    most = max(ids.count(one) for one in set(ids)) / len(ids)
+    return most * max(max(ids) + 1, 2) if most >= COLLAPSED else None
 
 
 def _loads(text: str) -> list[float]:

@@ -12,6 +12,7 @@ NEEDS = (
     *("config.tp", "config.pp", "config.vpp", "config.ep", "config.etp", "config.nnodes", "config.world_size"),
     *("config.nproc_per_node", "config.gpus_per_node", "config.num_microbatches", "config.gpu_model"),
     *("config.pp_microbatches", "config.grad_accum", "node.gpu_count", "gpu.name"),
+    *("config.micro_batch", "config.dp", "config.global_batch", "event:progress.step"),
 )
 GIVES = ("layout.gpus_per_node", "layout.tp_span", "layout.ep_span", "layout.bubble_share")
 
@@ -53,7 +54,7 @@ def _bubble(store: FactStore) -> Iterator[Fact]:
     """
     stages = _count(store, "config.pp")
     batches = _count(store, "config.num_microbatches") or _count(store, "config.pp_microbatches")
-    batches = batches or _count(store, "config.grad_accum")
+    batches = batches or _count(store, "config.grad_accum") or _printed(store)
     if stages is None or batches is None:
         return
     chunks = _count(store, "config.vpp") or (1, ())
@@ -61,6 +62,18 @@ def _bubble(store: FactStore) -> Iterator[Fact]:
     if p > 1:
         share = (p - 1) / (v * m + p - 1)
         yield _fact("layout.bubble_share", share, (*stages[1], *batches[1], *chunks[1]))
+
+
+def _printed(store: FactStore) -> tuple[int, tuple[Source, ...]] | None:
+    """Micro-batches by the global batch that the last step prints; it grows in a batch-size ramp-up."""
+    micro, dp = _count(store, "config.micro_batch"), _count(store, "config.dp")
+    last = next((e for e in reversed(store.events("progress.step")) if "global_batch" in e.fields), None)
+    if micro is None or dp is None or last is None:
+        return None
+    whole = last.fields["global_batch"]
+    if not isinstance(whole, int) or whole < micro[0] * dp[0]:
+        return None
+    return whole // (micro[0] * dp[0]), (last.source, *micro[1], *dp[1])
 
 
 def _per_node(store: FactStore) -> tuple[int | None, tuple[Source, ...]]:
@@ -93,9 +106,7 @@ def _count(store: FactStore, name: str) -> tuple[int, tuple[Source, ...]] | None
     return fact.value, fact.because or (fact.source,)
 
 
-def _product(
-    one: tuple[int, tuple[Source, ...]] | None, other: tuple[int, tuple[Source, ...]] | None
-) -> int | None:
+def _product(one: tuple[int, tuple[Source, ...]] | None, other: tuple[int, tuple[Source, ...]] | None) -> int | None:
     """Ranks of a group that is `one` wide with groups of `other` inside it (Megatron orders tp-cp-ep-dp-pp)."""
     return None if one is None else one[0] * (other[0] if other else 1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ from doctor.facts.store import FactStore
 
 NEEDS = (
     *("event:progress.step", "event:progress.bar", "event:progress.rate", "event:progress.step_time"),
-    *("event:progress.save_started", "event:monitor.gpu_busy", "gpu.memory_total"),
+    *("event:progress.save_started", "event:monitor.gpu_busy", "event:megatron.memory", "event:gpu.capacity"),
+    *("gpu.memory_total", "gpu.memory_used", "gpu.utilization", "gpu.name", "config.gpu_model"),
     "series.row",
 )
 GIVES = (
@@ -33,7 +35,15 @@ WARM_UP = 1
 """First values left out: compilation, allocator and NCCL connections make the first step slow in every framework."""
 FEW = 4
 """Fewer values than this give a median, but neither a trend nor spikes."""
+SERIES = (
+    *("progress.step", "progress.bar", "progress.rate", "progress.step_time", "progress.save_started"),
+    "megatron.memory",
+)
+"""The lines that a run's progress is read from."""
+BUSY = 0.3
+"""Utilisation from which a snapshot of nvidia-smi is taken for one of the running job."""
 TRAINING_BAR = ("train", "epoch", "step", "iter")
+_SIZE = re.compile(r"\b(\d{2,3}) ?GB?\b", re.IGNORECASE)
 OTHER_BAR = (
     *("eval", "valid", "predict", "test", "gener", "load", "sav", "shard", "download"),
     *("map", "token", "prepro", "filter", "pack"),
@@ -52,7 +62,7 @@ class Step:
 def derive(store: FactStore) -> Iterator[Fact]:
     """Facts of each run that has progress lines; of the job when there is one run."""
     by_run: dict[str, list[Event]] = defaultdict(list)
-    for name in ("progress.step", "progress.bar", "progress.rate", "progress.step_time", "progress.save_started"):
+    for name in SERIES:
         for event in store.events(name):
             if name != "progress.bar" or is_training_bar(event):
                 by_run[event.run].append(event)
@@ -219,15 +229,17 @@ def _medians(entity: str, events: Sequence[Event]) -> Iterator[Fact]:
             middle = median(value for value, _ in found)
             near = min(found, key=lambda pair: abs(pair[0] - middle))
             yield _fact(name, middle * scale, entity, [near[1]])
-    shares = list(_data_shares(events))
-    if shares:
-        middle = median(share for share, _ in shares)
-        near_event = min(shares, key=lambda pair: abs(pair[0] - middle))[1]
-        yield _fact("run.data_share", middle, entity, [near_event])
+    waits = list(_waits(events))
+    waits = waits[WARM_UP:] if len(waits) > WARM_UP + 1 else waits
+    if waits:
+        # Of sums, since a loader that runs empty at times stops a few steps for long.
+        share = sum(waited for waited, _, _ in waits) / sum(step for _, step, _ in waits)
+        longest = max(waits, key=lambda wait: wait[0])[2]
+        yield _fact("run.data_share", share, entity, [longest])
 
 
-def _data_shares(events: Sequence[Event]) -> Iterator[tuple[float, Event]]:
-    """Time waiting for data over the time of the step, where one line, or two lines side by side, give both."""
+def _waits(events: Sequence[Event]) -> Iterator[tuple[float, float, Event]]:
+    """Seconds waiting for data and of the step, where one line, or two lines side by side, give both."""
     seconds = {e.source.line: s for e in events if (s := seconds_of(e)) is not None and e.name != "progress.rate"}
     for event in events:
         waited = number(event, "data_time_s", "data_time")
@@ -236,7 +248,7 @@ def _data_shares(events: Sequence[Event]) -> Iterator[tuple[float, Event]]:
         waited /= 1000 if event.fields.get("unit") == "ms" and event.name == "progress.rate" else 1
         step = next((seconds[n] for n in (event.source.line, event.source.line - 1) if n in seconds), None)
         if step and waited <= step * 1.05:
-            yield min(waited / step, 1.0), event
+            yield min(waited, step), step, event
 
 
 def _memory(entity: str, events: Sequence[Event], store: FactStore) -> Iterator[Fact]:
@@ -246,26 +258,57 @@ def _memory(entity: str, events: Sequence[Event], store: FactStore) -> Iterator[
     if used:
         peak, event = max(used, key=lambda pair: pair[0])
         yield _fact("run.memory_max", int(peak), entity, [event])
-        total = store.get("gpu.memory_total") or next(store.every("gpu.memory_total"), None)
+        total = _capacity(store)
         if percents:
             share, at = max(percents, key=lambda pair: pair[0])
             yield _fact("run.memory_share", share / 100, entity, [at])
-        elif total is not None and isinstance(total.value, int | float) and total.value > 0:
-            yield _fact("run.memory_share", peak / total.value, entity, [event])
+        elif total is not None:
+            yield _fact("run.memory_share", min(peak / total, 1.0), entity, [event])
+        series = [(value, e) for value, e in used if e.name != "megatron.memory"]
+        used = series or used
         values = [value for value, _ in used]
         rising = all(b >= a for a, b in pairwise(values))
         if len(values) >= FEW:
             grown = values[-1] - values[1] if rising else 0.0
             span = _number_of(used[-1][1], len(used) - 1) - _number_of(used[1][1], 1)
             yield _fact("run.memory_growth", grown / max(span, 1), entity, [used[1][1], used[-1][1]])
+    elif snapshot := _snapshot(store):
+        yield Fact("run.memory_share", snapshot[0], entity, Source("derived"), None, Quality.DERIVED, snapshot[1])
     retries = [(value, e) for e in events if (value := number(e, "alloc_retries")) is not None]
     if retries:
         yield _fact("run.alloc_retries", int(retries[-1][0]), entity, [retries[0][1], retries[-1][1]])
 
 
+def _capacity(store: FactStore) -> float | None:
+    """Bytes of a card: measured, printed by the job, or told by the name of the card."""
+    for fact in store.every("gpu.memory_total"):
+        if isinstance(fact.value, int | float) and fact.value > 0:
+            return float(fact.value)
+    for event in store.events("gpu.capacity"):
+        if (value := number(event, "capacity")) is not None and value > 0:
+            return value
+    names = [str(fact.value) for name in ("gpu.name", "config.gpu_model") for fact in store.every(name)]
+    found = next((match for name in names if (match := _SIZE.search(name))), None)
+    return float(found[1]) * 1024**3 if found else None
+
+
+def _snapshot(store: FactStore) -> tuple[float, tuple[Source, ...]] | None:
+    """The fullest busy card in the output of nvidia-smi, where the job itself prints no memory."""
+    shares = []
+    for used in store.every("gpu.memory_used"):
+        total, busy = store.get("gpu.memory_total", used.entity), store.get("gpu.utilization", used.entity)
+        if total is None or busy is None or not isinstance(busy.value, int | float) or busy.value < BUSY:
+            continue
+        if isinstance(used.value, int | float) and isinstance(total.value, int | float) and total.value > 0:
+            shares.append((used.value / total.value, (used.source,)))
+    return max(shares, key=lambda share: share[0]) if shares else None
+
+
 def _bytes(event: Event) -> float | None:
     if (gib := number(event, "memory_gib", "memory_reserved_gib")) is not None:
         return gib * 1024**3
+    if (mb := number(event, "max_reserved_mb")) is not None:
+        return mb * 1024**2
     return number(event, "memory")
 
 

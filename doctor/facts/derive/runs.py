@@ -50,10 +50,19 @@ GIVES = (
     *("contrast.cp_grad_norm", "contrast.cp_loss"),
 )
 
+RATES = (
+    *(("tflops", "tflops"), ("tokens_per_s_gpu", "tokens/s"), ("mfu", "mfu"), ("mfu_percent", "mfu")),
+    *(("tokens_per_s", "tokens/s"), ("samples_per_s", "samples/s")),
+)
+"""Rates of useful work that a log may print, the most comparable first."""
+WHOLE_JOB = frozenset({"tokens_per_s", "samples_per_s"})
+"""Rates of all GPUs together."""
 ORDER: Mapping[Scalar, float] = {"none": 0.0, "selective": 1.0, "full": 2.0, "cpu": 1.0, "nvme": 1.0}
 FOLLOWS: Mapping[str, frozenset[str]] = {
     "nodes": frozenset({"gpus"}),
     "gpus": frozenset({"nodes", "fast_link", "zero"}),
+    "offload": frozenset({"zero"}),
+    "recompute": frozenset(),
     "tp": frozenset({"pp", "micro_batch", "grad_accum"}),
     "pp": frozenset({"grad_accum", "tp"}),
     "ep": frozenset({"pp"}),
@@ -136,12 +145,13 @@ def _stated(store: FactStore, entity: str) -> dict[str, Scalar]:
 def _measured(group: Log) -> Iterator[Measurement]:
     """The speeds of a log: rates of useful work where it prints them, and the time of a step."""
     gpus = _gpus(group.settings)
-    for field, kind in (("tflops", "tflops"), ("tokens_per_s_gpu", "tokens/s"), ("mfu", "mfu"), ("mfu_percent", "mfu")):
+    for field, kind in RATES:
         found = [(value, e) for e in group.events if (value := number(e, field)) is not None and value > 0]
         if found:
             middle = median(value for value, _ in found)
             near = min(found, key=lambda pair: abs(pair[0] - middle))[1]
-            yield Measurement(kind, 1 / middle, group.settings, (near.source,), f"{middle:g} {kind}")
+            cost = (gpus if field in WHOLE_JOB else 1.0) / middle
+            yield Measurement(kind, cost, group.settings, (near.source,), f"{middle:g} {kind}")
             break
     steps = steps_of(group.events)
     if steps:
@@ -184,6 +194,8 @@ def _noted(store: FactStore) -> Iterator[Measurement]:
         for speed in speeds(event.source.text):
             if speed.settings and speed.value > 0:
                 gpus = 1.0 if speed.per_gpu else _gpus(speed.settings)
+                # People keep the batch of a GPU when they add GPUs, so an iteration is more work; an epoch is not.
+                gpus = 1.0 if speed.measure == "s/it" else gpus
                 cost = (speed.value if speed.time else 1 / speed.value) * gpus
                 seconds = speed.value if speed.time else None
                 shown = f"{speed.value:g} {speed.measure}"
@@ -220,7 +232,7 @@ def _contrasts(a: Measurement, b: Measurement) -> Iterator[tuple[str, float, str
             continue
         high, low = (a, b) if _rank(a.settings[key]) > _rank(b.settings[key]) else (b, a)
         ratio = high.cost / low.cost
-        if key in ("grad_accum", "micro_batch") and high.kind in ("step", "s"):
+        if key in ("grad_accum", "micro_batch") and high.kind in ("step", "s", "s/it"):
             units = _units(high.settings, key) / _units(low.settings, key)
             ratio = ratio / units
         if not (isfinite(ratio) and ratio > 0):

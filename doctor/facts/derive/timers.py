@@ -16,7 +16,7 @@ NEEDS = (
 )
 GIVES = (
     *("run.forward_time", "run.backward_time", "run.optimizer_time", "run.optimizer_share", "run.allreduce_share"),
-    *("run.reduced_while_accumulating", "run.forward_spread", "run.save_time"),
+    *("run.reduced_while_accumulating", "run.forward_spread"),
     *("run.slowest_rank", "run.slowest_rank_share", "run.rank_spread"),
 )
 
@@ -78,10 +78,6 @@ def _ranges(entity: str, events: Sequence[Event]) -> Iterator[Fact]:
         middle = median(spread for spread, _ in spreads)
         near = min(spreads, key=lambda pair: abs(pair[0] - middle))[1]
         yield _fact("run.forward_spread", middle, entity, [near])
-    saves = [event for event in events if event.fields.get("timer") == "save-checkpoint"]
-    times = [value for event in saves if (value := number(event, "max_ms")) is not None]
-    if times:
-        yield _fact("run.save_time", median(times) / 1000, entity, saves[:2])
 
 
 def _ranks(entity: str, events: Sequence[Event]) -> Iterator[Fact]:
