@@ -35,3 +35,9 @@ def test_settings_may_stand_behind_the_speed() -> None:
 def test_thousands_and_units_are_understood() -> None:
     (speed,) = speeds("tp8: 12.5k tokens/s/GPU")
     assert (speed.value, speed.per_gpu, speed.time) == (12_500.0, True, False)
+
+
+def test_iterations_a_second_are_the_same_kind_as_seconds_an_iteration() -> None:
+    (fast,), (slow,) = [*speeds("without DeepSpeed 4 it/s")], [*speeds("with DeepSpeed ZeRO 1 and offload 2.0 s/it")]
+    assert (fast.value, fast.measure, slow.value, slow.measure) == (0.25, "s/it", 2.0, "s/it")
+    assert (fast.settings, slow.settings) == ({"zero": 0, "offload": False}, {"zero": 1, "offload": True})

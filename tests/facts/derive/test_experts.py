@@ -33,3 +33,9 @@ def test_lines_of_single_ranks_are_put_together() -> None:
 @pytest.mark.parametrize("tokens", ["[0, 0, 0]", "[]", "[512]"])
 def test_no_tokens_are_no_load(tokens: str) -> None:
     assert "moe.overload" not in values([*derive(store_of(line("moe.tokens", tokens=tokens)))])
+
+
+def test_one_expert_for_all_tokens_is_an_overload_and_a_spread_choice_is_none() -> None:
+    same, spread = ", ".join(["30"] * 8), "3, 30, 9, 11, 63, 3, 28, 40"
+    assert values([*derive(store_of(line("moe.routing", chosen=same)))])["moe.overload"] == 31
+    assert "moe.overload" not in values([*derive(store_of(line("moe.routing", chosen=spread)))])

@@ -64,7 +64,8 @@ def test_growth_from_step_to_step_shows_as_a_trend() -> None:
 
 def test_steps_without_a_time_are_timed_by_the_clock() -> None:
     events = [
-        Event("progress.step", line("x", i).source, {"step": 1 + 10 * i}, time=100.0 + 20 * i, order=i) for i in range(4)
+        Event("progress.step", line("x", i).source, {"step": 1 + 10 * i}, time=100.0 + 20 * i, order=i)
+        for i in range(4)
     ]
     assert values([*derive(store_of(*events))])["run.step_time"] == pytest.approx(2.0)
 
@@ -91,3 +92,26 @@ def test_several_runs_are_kept_apart() -> None:
 
 def test_without_progress_nothing_is_said() -> None:
     assert [*derive(store_of())] == []
+
+
+def test_a_loader_that_stops_one_step_in_four_counts_by_its_time() -> None:
+    pairs = [(0.15, 0.001), (0.15, 0.001), (15.0, 14.9), (0.15, 0.001)]
+    events = [line("progress.step", i, step=i, step_time_s=s, data_time_s=d) for i, (s, d) in enumerate(pairs)]
+    share = values([*derive(store_of(*events))])["run.data_share"]
+    assert isinstance(share, float) and share > 0.9
+
+
+def test_the_card_is_measured_by_what_the_job_prints_or_by_its_name() -> None:
+    report = line("megatron.memory", 1, max_reserved_mb=20_480.0)
+    step = line("progress.step", 2, step=1, step_time_s=2.0)
+    named = values([*derive(store_of(step, report, config__gpu_model="H100 80GB"))])
+    assert named["run.memory_share"] == pytest.approx(0.25)
+    printed = values([*derive(store_of(step, report, line("gpu.capacity", 0, capacity=40 * 1024**3)))])
+    assert printed["run.memory_share"] == pytest.approx(0.5)
+
+
+def test_a_snapshot_of_a_busy_card_stands_in_and_of_an_idle_one_does_not() -> None:
+    step = line("progress.step", 2, step=1, step_time_s=2.0)
+    facts = {"gpu__memory_total": 80_000, "gpu__memory_used": 20_000}
+    assert values([*derive(store_of(step, **facts, gpu__utilization=0.9))])["run.memory_share"] == pytest.approx(0.25)
+    assert "run.memory_share" not in values([*derive(store_of(step, **facts, gpu__utilization=0.0))])

@@ -29,3 +29,11 @@ def test_the_slowest_of_the_rank_columns_is_named() -> None:
 
 def test_a_table_of_three_steps_is_no_series() -> None:
     assert rows("step,step_ms\n1,800\n2,810\n3,820\n", "series.row") == []
+
+
+def test_a_table_below_the_words_of_a_note_is_read_with_its_line_numbers() -> None:
+    text = "Two cards, same batch\n\n| tp | tflops |\n|---|---|\n| 8 | 93 |\n| 1 | 124 |\nwhat is wrong?\n"
+    assert rows(text, "sweep.row") == ["tp 8: 93 tflops", "tp 1: 124 tflops"]
+    reading = read_table("note.md", text.encode())
+    assert reading is not None and not reading.whole
+    assert [fact.source.line for fact in reading.facts] == [5, 6]
