@@ -73,7 +73,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "avoid.why": ("{title} — {why}", "{title}——{why}"),
     "rival.how": ("{name}: {how}", "{name}：{how}"),
     "next.step": ("{name}: {how}", "{name}：{how}"),
-    "next.fact": ("find out {name}: {meaning}", "确认 {name}"),
+    "next.fact": (
+        "find out {name} ({meaning}) and hand it over with --answers",
+        "查明 {name}，并通过 --answers 提供",
+    ),
     "next.separates": ("tells apart: {causes}", "可区分：{causes}"),
     # places
     "place.job": ("the whole job", "整个作业"),
@@ -123,7 +126,6 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "provider.log": ("logs of the ranks", "各 rank 的日志"),
     "provider.table": ("tables (traces, expert loads, benchmarks)", "表格（trace、专家负载、基准测试）"),
-    "provider.derived": ("what is computed from other facts", "由其他事实计算的量"),
     "provider.other": ("other facts", "其他事实"),
     "failed.fact": ("{name} of {where}", "{where} 的 {name}"),
     "rules.left_out": ("rule file {path}", "规则文件 {path}"),
@@ -169,8 +171,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "explain.unknown": ("no rule or cause is called {name}{hint}", "没有名为 {name} 的规则或原因{hint}"),
     "explain.role.root": ("it is a root cause", "它是根本原因"),
     "explain.role.consequence": ("it follows from {root}", "它由 {root} 引起"),
+    "explain.role.rival": ("it could be the cause instead of {root}", "它也可能是原因，取代 {root}"),
     "explain.role.contributing": ("it is worth knowing, no more", "仅供参考"),
-    "explain.prior": ("before anything is seen", "看到任何迹象之前"),
+    "explain.prior": ("before anything is seen: {belief}", "看到任何迹象之前：{belief}"),
+    "explain.where": ("{where}; {role}", "{where}；{role}"),
     "explain.weight": ("weight {weight}", "权重 {weight}"),
     "explain.needs": ("not known: {names}", "未知：{names}"),
     "explain.evidence": ("further evidence", "其他迹象"),
@@ -189,6 +193,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "unit.min": ("min", "分钟"),
     "unit.h": ("h", "小时"),
     "list.and": (", ", "、"),
+    "list.apart": (" / ", " / "),
     "list.or": (" or ", " 或 "),
 }
 

@@ -52,6 +52,8 @@ def analyze(
     PATH is a log, a job configuration, a pasted node dump (nvidia-smi, dmesg, df ...), or a folder of them, in any
     mixture; what a file is, is told by its content.
     """
+    if explain is not None and as_json:
+        raise click.UsageError("--explain is for people and has no JSON form: leave one of the two out")
     try:
         report = analyze_paths(paths, rules_dirs=rules, answers=answers)
     except InputError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from doctor.rulebase.errors import suggestion
 from doctor.rulebase.load import load_rulebase, rules_folder
 
 AREAS = {
@@ -58,7 +59,7 @@ tests:
 
 
 def write_rule(rule: str, name: str, cause: str, into: Path | None = None) -> Path:
-    """Writes the file of a new rule and gives its path; ValueError says what is wrong with the id or the name."""
+    """Writes the file of a new rule and gives its path; ValueError says what is wrong with what was named."""
     from doctor import __version__
 
     match = re.fullmatch(r"([A-Z]+)(\d{3})", rule)
@@ -68,9 +69,12 @@ def write_rule(rule: str, name: str, cause: str, into: Path | None = None) -> Pa
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
         raise ValueError(f"{name!r} is no rule name: small letters and digits joined by hyphens")
     folder = into or rules_folder()
-    existing = load_rulebase((into,) if into else ()).base.rules.get(rule)
+    base = load_rulebase((into,) if into else ()).base
+    existing = base.rules.get(rule)
     if existing is not None:
         raise ValueError(f"{rule} exists already: {existing.path}; ids are never used again")
+    if cause not in base.causes:
+        raise ValueError(f"no cause is called {cause}{suggestion(cause, base.causes)}; a new one goes into causes.yaml")
     path = folder / AREAS[match[1]] / f"{rule}_{name}.yaml"
     text = TEMPLATE.format(id=rule, name=name, cause=cause, version=".".join(__version__.split(".")[:2]))
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import ClassVar
 
@@ -153,5 +154,6 @@ def new(rule: str, name: str, cause: str | None, into: Path | None) -> int:
         path = write_rule(rule.upper(), name, cause or name, into)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    click.echo(f"{path}: fill it in, then: pdoctor rules check; pdoctor rules test {rule.upper()}")
+    where = f" --rules {shlex.quote(str(into))}" if into else ""
+    click.echo(f"{path}: fill it in, then: pdoctor rules check{where}; pdoctor rules test {rule.upper()}{where}")
     return OK

@@ -121,3 +121,8 @@ class FactSpec:
     scope: Scope
     meaning: str
     providers: tuple[str, ...] = ()
+
+
+def fact_spec(catalogue: Mapping[str, FactSpec], name: str) -> FactSpec | None:
+    """The line of the catalogue for a fact, which may be one of an open family such as `env.*`."""
+    return catalogue.get(name) or catalogue.get(name.partition(".")[0] + ".*")

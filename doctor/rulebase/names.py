@@ -9,7 +9,7 @@ from doctor.facts.model import EventSpec, FactSpec
 from doctor.rulebase.document import Keys, MisplacedError
 from doctor.rulebase.errors import RuleError, suggestion
 from doctor.rulebase.expression import Names, check
-from doctor.rulebase.model import Cause, Rule, Signal
+from doctor.rulebase.model import Cause, Rule, Signal, Text
 
 BUILTIN_EVENTS: Mapping[str, Mapping[str, str]] = {
     "python.traceback": {
@@ -24,6 +24,11 @@ BUILTIN_EVENTS: Mapping[str, Mapping[str, str]] = {
 }
 """Events the log probe makes by itself, with their fields."""
 
+BUILTIN_MEANINGS: Mapping[str, Text] = {
+    "python.traceback": Text("a Python exception with its traceback", "Python 异常及其调用栈"),
+    "log.last_line": Text("the last line of a log", "日志的最后一行"),
+}
+
 _CAPTURE = re.compile(r"\(\?P<(\w+)>")
 
 
@@ -36,6 +41,14 @@ def event_fields(specs: Iterable[EventSpec]) -> dict[str, str]:
                 fields.setdefault(name, "str")
         fields.update(spec.fields)
     return fields
+
+
+def meaning_of(event: str, specs: Mapping[str, EventSpec], lang: str) -> str:
+    """What the message tells; empty for an event that does not exist."""
+    if event in BUILTIN_MEANINGS:
+        return BUILTIN_MEANINGS[event].get(lang)
+    meaning = specs[event].meaning if event in specs else {}
+    return meaning.get(lang) or meaning.get("en", "")
 
 
 class Known:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from doctor.rulebase.model import LIKELIHOODS, Remedy, Rule, RuleBase, Signal
+from doctor.rulebase.names import meaning_of
 
 WORDS: Mapping[str, tuple[str, str]] = {
     "cause": ("Cause", "原因"),
@@ -159,8 +160,7 @@ def _named(rule_id: str, base: RuleBase, lang: str) -> str:
 
 
 def _meaning(event: str, base: RuleBase, lang: str) -> str:
-    spec = base.events.get(event)
-    meaning = (spec.meaning.get(lang) or spec.meaning.get("en", "")) if spec else ""
+    meaning = meaning_of(event, base.events, lang)
     return f"`{event}`" + (f": {meaning}" if meaning else "")
 
 

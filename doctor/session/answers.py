@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from doctor.facts.model import Fact, FactSpec, Quality, Source, Value
+from doctor.facts.model import Fact, FactSpec, Quality, Source, Value, fact_spec
 from doctor.rulebase.document import load_yaml
 from doctor.rulebase.errors import RuleError, suggestion
 from doctor.session.inputs import InputError
@@ -40,7 +40,7 @@ def read_answers(path: str, catalogue: Mapping[str, FactSpec]) -> Iterator[Fact]
 
 
 def _value(path: str, name: str, value: Any, catalogue: Mapping[str, FactSpec]) -> Value:
-    spec = catalogue.get(name) or catalogue.get(name.partition(".")[0] + ".*")
+    spec = fact_spec(catalogue, name)
     if spec is None:
         hint = suggestion(name, catalogue)
         raise InputError(Note("answers.unknown", path, {"name": name, "hint": hint}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.facts.model import Quality
+from doctor.facts.model import Quality, fact_spec
 from doctor.messages import say, say_count
 from doctor.rulebase.errors import RuleError
 from doctor.session.report import Report
@@ -38,9 +38,12 @@ def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
     for name in report.diagnosis.missing:
         if name.startswith("event:") and logs_read:
             continue  # logs were read: what is not known of the message is when it came, not whether
-        spec = report.rulebase.catalogue.get(name)
-        provider = "log" if name.startswith("event:") else next(iter(spec.providers), "") if spec else ""
-        wanted.setdefault(_provider(provider), []).append(name.removeprefix("event:"))
+        spec = fact_spec(report.rulebase.catalogue, name)
+        if spec is None and not name.startswith("event:"):
+            continue  # a field that this version of the message does not have
+        provider = next(iter(spec.providers), "") if spec else "log"
+        if not provider.startswith("derive"):  # what is computed from other facts cannot be handed over
+            wanted.setdefault(_provider(provider), []).append(name.removeprefix("event:"))
     lines = []
     for key, names in wanted.items():
         more = len(names) - MAX_NAMES
@@ -64,5 +67,4 @@ def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
 
 def _provider(name: str) -> str:
     """The message key of who could have supplied a fact."""
-    known = name if name in ("job_config", "node_dump", "log", "table") else ""
-    return f"provider.{known or ('derived' if name.startswith('deriv') else 'other')}"
+    return f"provider.{name if name in ('job_config', 'node_dump', 'log', 'table') else 'other'}"

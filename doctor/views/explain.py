@@ -7,7 +7,7 @@ from typing import IO
 
 from rich.text import Text
 
-from doctor.engine.model import Finding, Outcome, RuledOut
+from doctor.engine.model import Finding, Outcome, Role, RuledOut
 from doctor.messages import say
 from doctor.rulebase.model import Rule
 from doctor.rulebase.truth import Truth
@@ -68,9 +68,15 @@ class Explanation:
         self.page.wrapped(
             self.say("explain.holds", rule=rule.id, title=title, label=label, belief=belief), style="bold"
         )
-        role = self.say(f"explain.role.{finding.role}", root=finding.explained_by or "")
-        self.page.wrapped(f"{present.where(finding, self.report, self.lang)}; {role}", indent=2)
+        place = present.where(finding, self.report, self.lang)
+        self.page.wrapped(self.say("explain.where", where=place, role=self.role(finding)), indent=2)
         self.proof(rule, finding.outcomes)
+
+    def role(self, finding: Finding) -> str:
+        winners = [root.rule.id for root in self.report.diagnosis.roots if finding.rule.id in root.rivals]
+        if finding.role is Role.CONTRIBUTING and winners:
+            return self.say("explain.role.rival", root=self.say("list.or").join(winners))
+        return self.say(f"explain.role.{finding.role}", root=finding.explained_by or "")
 
     def ruled_out(self, other: RuledOut) -> None:
         rule = other.rule
@@ -107,7 +113,7 @@ class Explanation:
             "explain.none": rule.condition.none,
             "explain.evidence": tuple(name for name in by_name if name not in used),
         }
-        self.page.wrapped(f"{self.say('explain.prior')}: {rule.prior:.3f}", indent=2, style="dim")
+        self.page.wrapped(self.say("explain.prior", belief=f"{rule.prior:.3f}"), indent=2, style="dim")
         for key, names in groups.items():
             if names:
                 self.page.wrapped(self.say(key), indent=2, style="dim")

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from doctor.engine.model import Finding, NextStep
-from doctor.facts.model import Event, Source
+from doctor.facts.model import Event, Source, Value
 from doctor.messages import say, say_count
 from doctor.messages_probes import translated
 from doctor.rulebase.model import Remedy, Rule, Severity
+from doctor.rulebase.names import meaning_of
 from doctor.session.notes import Note
 from doctor.session.report import Patched, Report
 
@@ -80,6 +81,13 @@ def seconds(value: float, lang: str) -> str:
     return f"{value / 3600:.1f} {say(lang, 'unit.h')}"
 
 
+def value(known: Value) -> str:
+    """A value as --answers takes it: true, [a, b]."""
+    if isinstance(known, bool):
+        return str(known).lower()
+    return f"[{', '.join(map(str, known))}]" if isinstance(known, tuple) else str(known)
+
+
 def note_text(note: Note, lang: str) -> str:
     told = {name: translated(value, lang) for name, value in note.values.items() if name in ("text", "reason")}
     return say(lang, note.key, path=note.path, **{**note.values, **told})
@@ -101,8 +109,7 @@ def _grouped(notes: list[Note], lang: str) -> str:
 
 
 def event_meaning(report: Report, name: str, lang: str) -> str:
-    spec = report.rulebase.events.get(name)
-    return spec.meaning.get(lang) or name if spec else name
+    return meaning_of(name, report.rulebase.events, lang) or name
 
 
 def summary(report: Report, lang: str) -> str:

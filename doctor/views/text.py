@@ -240,7 +240,7 @@ class TextReport:
         for number, step in enumerate(steps if self.verbose else steps[:LISTED_STEPS], 1):
             self.page.beside(head, f"{number}. {present.step_text(step, self.lang)}", COLUMN, indent=0)
             if len(step.separates) > 1:
-                causes = say(self.lang, "list.and").join(
+                causes = say(self.lang, "list.apart").join(
                     present.cause_title(self.report, c, self.lang) for c in step.separates
                 )
                 self.page.beside("", self.say("next.separates", causes=causes), COLUMN + 3, style="dim")
@@ -274,7 +274,7 @@ class TextReport:
             place = (
                 f"{fact.source.path}:{fact.source.line}" if fact.source.line else fact.source.path or fact.source.kind
             )
-            line = Text(visible(f"{fact.name} = {fact.value}"))
+            line = Text(visible(f"{fact.name} = {present.value(fact.value)}"))
             line.append(visible(f"  {fact.entity}"), "cyan").append(visible(f"  {place}"), "dim")
             self.page.wrapped(line, indent=2, hang=4)
 

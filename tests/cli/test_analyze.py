@@ -111,3 +111,9 @@ def test_wrong_usage_is_one_line_and_exit_2(
     assert run(arguments) == 2
     shown = capsys.readouterr()
     assert shown.out == "" and told in shown.err and shown.err.count("\n") == 1
+
+
+def test_an_explanation_is_not_given_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["analyze", str(SAMPLE), "--json", "--explain", "HNG009"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and "has no JSON form" in shown.err

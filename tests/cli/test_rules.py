@@ -41,7 +41,8 @@ def test_a_test_that_fails_is_named_and_ends_with_1(tmp_path: Path, capsys: pyte
 
 def test_a_new_rule_is_in_order_from_the_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(["rules", "new", "mem900", "mine", "--cause", "allocator-fragmentation", "--into", str(tmp_path)])
-    assert "MEM900_mine.yaml" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "MEM900_mine.yaml" in told and f"pdoctor rules test MEM900 --rules {tmp_path}" in told
     assert [str(fault) for fault in lint(read_rulebase([tmp_path])) if "MEM900" in str(fault)] == []
 
 
@@ -51,11 +52,17 @@ def test_a_new_rule_is_in_order_from_the_start(tmp_path: Path, capsys: pytest.Ca
         (["HNG009", "mine"], "HNG009 exists already"),
         (["XYZ001", "mine"], "XYZ001 is no rule id: one of MEM (oom)"),
         (["MEM900", "My Rule"], "'My Rule' is no rule name"),
+        (["MEM900", "allocator-fragmentatoin"], "did you mean allocator-fragmentation?"),
     ],
 )
-def test_a_new_rule_needs_a_free_id_and_a_plain_name(
+def test_a_new_rule_needs_a_free_id_a_plain_name_and_a_known_cause(
     arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["rules", "new", *arguments, "--into", str(tmp_path)]) == 2
     assert told in capsys.readouterr().err
     assert not list(tmp_path.rglob("*.yaml"))
+
+
+def test_a_misspelt_command_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rules", "lst"]) == 2
+    assert capsys.readouterr().err == "pdoctor: no command is called lst, did you mean list?\n"

@@ -40,3 +40,7 @@ def test_a_misspelt_name_gets_a_suggestion(tmp_path: Path) -> None:
 
 def test_in_chinese(tmp_path: Path) -> None:
     assert "不成立" in explained(tmp_path, "NET001", "zh")
+
+
+def test_what_else_it_could_be_is_told_as_such(tmp_path: Path) -> None:
+    assert "it could be the cause instead of MEM001" in explained(tmp_path, "MEM003")

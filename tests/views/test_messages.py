@@ -17,6 +17,7 @@ NAMES = {
     "NCCL",
     "pdoctor",
     "analyze",
+    "answers",
     "nvidia",
     "smi",
     "dmesg",

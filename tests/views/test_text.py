@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
-from doctor.facts.model import Fact
-from doctor.views.present import places
+from doctor.facts.model import Fact, FactSpec, Scope
+from doctor.views.coverage import not_checked
+from doctor.views.present import event_meaning, places, value
 from tests.reports import COMMAND, healthy_report, oom_report, text
 
 
@@ -102,3 +104,30 @@ def test_places_are_told_briefly() -> None:
     assert places(["node:?"], "en") == "node (name not given)"
     assert places([f"node:n{n}" for n in range(9)], "en") == "nodes n0, n1, n2, n3, n4, n5 (+3)"
     assert places([], "zh") == "整个作业"
+
+
+@pytest.mark.parametrize(("lang", "told"), [("en", "a Python exception with its traceback"), ("zh", "Python 异常")])
+def test_a_traceback_that_follows_is_told_in_words(tmp_path: Path, lang: str, told: str) -> None:
+    assert event_meaning(oom_report(tmp_path), "python.traceback", lang).startswith(told)
+
+
+def test_not_checked_names_only_what_can_be_handed_over(tmp_path: Path) -> None:
+    report = oom_report(tmp_path)
+    missing = ("config.tp", "env.NCCL_DEBUG", "mem.grows", "reserved")
+    catalogue = {
+        **report.rulebase.catalogue,
+        "env.*": FactSpec("env.*", "str", "1", Scope.JOB, "environment", ("job_config",)),
+        "mem.grows": FactSpec("mem.grows", "bool", "1", Scope.JOB, "memory grows", ("derived",)),
+    }
+    asked = replace(
+        report,
+        rulebase=replace(report.rulebase, catalogue=catalogue),
+        diagnosis=replace(report.diagnosis, missing=missing),
+    )
+    [(what, why)] = not_checked(asked, "en")
+    assert what.startswith("the job's configuration")
+    assert why == "nothing handed over tells config.tp, env.NCCL_DEBUG"
+
+
+def test_facts_are_written_as_answers_take_them() -> None:
+    assert [value(known) for known in (True, ("a", "b"), 2.5)] == ["true", "[a, b]", "2.5"]

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from doctor.facts.model import FactSpec
+from doctor.facts.model import FactSpec, fact_spec
 from doctor.facts.units import CONSTANTS, PLAIN, Dimension, combine, dimension, name_of
 from doctor.rulebase.errors import RuleError, suggestion
 from doctor.rulebase.expression.parse import EVENT_FUNCTIONS, dotted_name, parse, quantifies
@@ -53,7 +53,7 @@ class Names:
             declared = self.fields.get(name) or BUILTIN_FIELDS.get(name)
             if declared:
                 return _kind(*FIELD_TYPES.get(declared, (declared, "1")))
-        spec = self.catalogue.get(name) or self.catalogue.get(name.split(".")[0] + ".*")
+        spec = fact_spec(self.catalogue, name)
         return _kind(spec.type, spec.unit) if spec else None
 
     def known(self) -> list[str]:
