@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from doctor.facts.model import Event, Fact, Quality, Source
 from doctor.facts.store import FactStore
@@ -28,11 +28,12 @@ PHASES: Mapping[str, str] = {
     "restore": r"default_restore_location|_cuda_deserialize|:restore_location: |serialization\.py:_load",
     "eval_gather": r"nested_concat|numpify|pad_across_processes|:_nested_gather: |gather_for_metrics|"
     r"gather_function|torch_pad_and_concatenate|EvalLoopContainer|preds_host|all_preds|eval_preds|"
-    r"torch\.cat\(\w*(?:preds|predictions|all_logits|eval_)",
+    r"torch\.cat\([(\[]?\w*(?:preds|predictions|all_logits|eval_)",
     "save": r":_?save_checkpoint: |:_?save_model: |\.save_pretrained\(|:save_pretrained: |_zero3_consolidated|"
     r"save_(?:fp16|16bit)_model|:get_state_dict: |_full_(?:pre_|post_)?state_dict|full_state_dict|_optim_state_dict|"
     r"state_dict_post_hook|consolidate_state_dict|get_model_state_dict|:_save_optimizer|accelerator\.save_state|"
-    r"dcp\.save|dist_cp\.save|_gather_state_dict|_gather_full|:save_state: |checkpoint\.save\(|_iterate_state_dict",
+    r"dcp\.save|dist_cp\.save|:state_dict: |summon_(?:full_params_)?(?:post|pre)_state_dict|Failed to clone\(\) tensor|"
+    r"safe_save_model|_gather_state_dict|_gather_full|:save_state: |checkpoint\.save\(|_iterate_state_dict",
     "upcast": r"prepare_model_for_(?:kbit|int8)_training|model\w*\.float\(\)|\.to\(torch\.float32\)|upcast|"
     r"cast_mixed_precision_params",
     "load": r":from_pretrained: |\.from_pretrained\(|_load_state_dict_into|_load_pretrained_model|"
@@ -57,6 +58,9 @@ OPERATIONS: Mapping[str, str] = {
     "loss": r"cross_entropy|lm_head|log_softmax|(?<!router_)(?<!gate_)logits|log_?probs?\b|nll_loss|entropy_from|"
     r"output_layer|loss_fct\(|loss_fn\(|LMLoss|embed_out|masked_ce|vocab_parallel|logprob",
     "attention": r"attn_weights?|attention_scores|attn_scores|attention_probs|attn_probs|softmax\(\w*scores|"
+    r"(?<!log_)\b(?:score|sim|dots|energy|attn)\w* = |"
+    r"\bq(?:uery|uery_states|_states)?\w* ?@ ?k|einsum\(.{1,40}\b(?:q|query)\w*, ?\w*k|"
+    r"get_attention_scores|\battn\w*\.softmax|"
     r"(?:matmul|bmm)\(\w*q(?:uery)?\w*[,.]|baddbmm|eager_attention|[Cc]ore_?[Aa]ttention|scale_mask_softmax|"
     r"fused_softmax|[Uu]nfused|_?causal_mask|_expand_mask|_prepare_4d|position_bias|attn_bias",
     "gather": r"unshard|_alloc_padded|_all_gather_flat_param|foreach_all_gather|all_gather_copy_in|_fsdp_collectives|"
@@ -67,6 +71,11 @@ OPERATIONS: Mapping[str, str] = {
 EVALUATION = r"evaluation_loop|prediction_step|prediction_loop|:evaluate: |:validate: |validation_step|eval_step"
 BACKWARD = r"\.backward\(|:backward: |autograd/__init__\.py|_engine_run_backward|:backward_step: |graph\.py"
 FORWARD = r":forward: |modeling_\w+\.py|:forward_step: |:training_step: |:_call_impl: |\bmodel\w*\("
+STEP = re.compile(
+    r"optim\w*(?:\[\W?\w+\W?\])?\.step\(|optim\w*/\S*\.py:(?:step|update)\w*: |:(?:_?optimizer_step|step_optimizer): "
+)
+INSIDE_STEP = re.compile(r":\w*closure: |:training_step: |:forward: |:_call_impl: |\.backward\(|:backward: ")
+"""What a step runs only when it is given a closure, as Lightning does: then the OOM is not the optimizer's."""
 NOT_HERE = re.compile(r"=\s*(?:self\.)?\w*(?:model|module|engine)\w*\(|flash_attn|\(hidden_states,? ?\*\*")
 """Lines that name a result of the whole model, or a kernel that keeps no scores: they say nothing of the operation."""
 
@@ -87,10 +96,24 @@ def site_of(traceback: str) -> str:
         for site, pattern in _OPERATIONS:
             if pattern.search(frame):
                 return site
+    if _in_optimizer_step(frames):
+        return "optimizer"
     for site, pattern in _OUTER:
         if pattern.search(traceback):
             return site
     return ""
+
+
+def _in_optimizer_step(frames: Sequence[str]) -> bool:
+    """Is the optimizer's step the last thing the frames name, however deep the call goes on in a library?"""
+    last = max((i for i, frame in enumerate(frames) if STEP.search(frame)), default=None)
+    return last is not None and not any(INSIDE_STEP.search(frame) for frame in frames[last + 1 :])
+
+
+def text_of(event: Event) -> str:
+    """The frames of the error; where none were handed over, what its own line says before the error."""
+    frames = str(event.fields.get("traceback", ""))
+    return frames or event.source.text.partition("out of memory")[0]
 
 
 def entity_of(event: Event) -> str:
@@ -109,7 +132,7 @@ def derive(store: FactStore) -> Iterable[Fact]:
 
 
 def _of_run(entity: str, events: list[Event]) -> Iterator[Fact]:
-    found = [(site, event) for event in events if (site := site_of(str(event.fields.get("traceback", ""))))]
+    found = [(site, event) for event in events if (site := site_of(text_of(event)))]
     if not found:
         return
     most = Counter(site for site, _ in found).most_common(1)[0][0]
