@@ -14,7 +14,8 @@ PLACES = re.compile(
     r"task|proc|process|attempt|restart|replica|pid|job|part|shard)s?[-_.]?[a-z]?\d+(?!\d)",
     re.IGNORECASE,
 )
-COORDINATES = re.compile(r"(?<![a-z])(?:tp|pp|dp|cp|ep|vp|mp|sp)[-_]?\d+(?!\d)", re.IGNORECASE)
+COORDINATES = re.compile(r"(?<![a-z])(?:tp|pp|dp|cp|ep|vp|mp|sp|n)[-_]?\d+(?!\d)", re.IGNORECASE)
+AXIS = re.compile(r"(?<![a-z])(tp|pp|dp|cp|ep|vp|mp|sp|n)[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
 STREAMS = re.compile(r"(?<![a-z])(?:stdout|stderr|out|err|log|console|output)(?![a-z])", re.I)
 NUMBER = re.compile(r"(?<![a-z])\d{4,}(?![a-z0-9])", re.IGNORECASE)
 COMPARED = re.compile(
@@ -67,9 +68,16 @@ def _file(name: str) -> _File:
 
 
 def _coordinates(files: Sequence[_File]) -> set[str]:
-    """Axes whose numbers are places (tp0 .. tp7) and not sizes (tp8, tp16): they start at 0."""
-    zero = re.compile(r"(?<![a-z])(tp|pp|dp|cp|ep|vp|mp|sp)[-_]?0(?!\d)", re.IGNORECASE)
-    return {match[1].lower() for file in files for match in zero.finditer(file.stem)}
+    """Axes whose numbers are places (tp0 .. tp7, n1 n2 n3) and not sizes (tp8, tp16): they count from 0 or 1 without gaps.
+
+    A parallel degree is also compared from 1 up (tp1, tp2), so there only a 0 makes places of the numbers.
+    """
+    numbers: dict[str, set[int]] = defaultdict(set)
+    for file in files:
+        for match in AXIS.finditer(file.stem):
+            numbers[match[1].lower()].add(int(match[2]))
+    counted = {axis for axis, found in numbers.items() if len(found) > 1 and max(found) - min(found) + 1 == len(found)}
+    return {axis for axis in numbers if 0 in numbers[axis] or (axis == "n" and axis in counted and 1 in numbers[axis])}
 
 
 def _mark(stem: str, ranges: set[str]) -> str:

@@ -19,6 +19,8 @@ from probes.files.runs import runs_of
         ["worker-0.log", "worker-1.log", "master-0.log"],
         ["slurm-551.out", "slurm-551.err"],
         ["logs/a/rank0.log", "logs/a/rank1.log"],
+        ["n1.log", "n2.log"],
+        ["n0/rank0.log", "n1/rank8.log"],
     ],
 )
 def test_one_run(names: list[str]) -> None:
@@ -35,6 +37,8 @@ def test_one_run(names: list[str]) -> None:
         (["job.log", "single_node.log"], ["job", "single_node"]),
         (["node1.log", "single_node.log", "two_nodes_zero0.log"], ["job", "single_node", "two_nodes_zero0"]),
         (["tp8.log", "tp16.log"], ["tp8", "tp16"]),
+        (["n2.log", "n4.log", "n8.log"], ["n2", "n4", "n8"]),
+        (["tp1.log", "tp2.log"], ["tp1", "tp2"]),
         (["bench_8gpus.log", "bench_16gpus.log"], ["bench_8gpus", "bench_16gpus"]),
         (["before/rank0.log", "before/rank1.log", "after/rank0.log"], ["before", "before", "after"]),
         (["alpha/rank0.log", "alpha/rank1.log", "beta/rank0.log"], ["alpha", "alpha", "beta"]),
