@@ -7,8 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from probes.files.log.place import PACKED
-
+PACKED = re.compile(r"\.(?:gz|zst|zstd|xz|bz2|log|txt|out|err|json)$", re.IGNORECASE)
 PLACES = re.compile(
     r"(?<![a-z])(?:(?:global|local|worker|world)?[_.-]?rank|node|host|worker|master|server|machine|pod|launcher|gpu|device|"
     r"task|proc|process|attempt|restart|replica|pid|job|part|shard)s?[-_.]?[a-z]?\d+(?!\d)",
@@ -68,7 +67,7 @@ def _file(name: str) -> _File:
 
 
 def _coordinates(files: Sequence[_File]) -> set[str]:
-    """Axes whose numbers are places (tp0 .. tp7, n1 n2 n3) and not sizes (tp8, tp16): they count from 0 or 1 without gaps.
+    """Axes whose numbers are places (tp0 .. tp7, n1 n2 n3) and not sizes (tp8, tp16): they count from 0 or 1.
 
     A parallel degree is also compared from 1 up (tp1, tp2), so there only a 0 makes places of the numbers.
     """

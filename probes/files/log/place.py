@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from probes.files.runs import PACKED
+
 RANK = re.compile(r"(?<![a-z])(?:global[_-]?)?rank[_-]?(\d+)(?!\d)", re.IGNORECASE)
 LOCAL = re.compile(r"(?<![a-z])(?:local[_-]?rank|gpu|device)[_-]?(\d+)(?!\d)", re.IGNORECASE)
 TASK = re.compile(r"(?<![a-z])(?:task|proc|process|worker_rank)[_-]?(\d+)(?!\d)", re.IGNORECASE)
@@ -14,7 +16,6 @@ HOST = re.compile(
 )
 POD = re.compile(r"[a-z0-9][a-z0-9-]*-(?:worker|master|launcher|ps|replica)-\d+", re.IGNORECASE)
 TORCHRUN = re.compile(r"attempt_(\d+)/(\d+)/(?:stdout|stderr|error)(?:\.\w+)*$")
-PACKED = re.compile(r"\.(?:gz|zst|zstd|xz|bz2|log|txt|out|err|json)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
