@@ -17,7 +17,8 @@ def checked(report: Report, lang: str) -> list[str]:
         lines.append(say_count(lang, "checked.log", len(logs), size=size(sum(given.bytes for given in logs))))
     if ranks := ranks_seen(report):
         lines.append(say_count(lang, "checked.ranks", len(ranks), names=ranges(ranks)))
-    steps = [event.step for event in report.store.events() if event.step is not None]
+    ends = ("run.first_step", "run.last_step")
+    steps = [fact.value for fact in report.store.facts() if fact.name in ends and isinstance(fact.value, int)]
     if steps:
         lines.append(say(lang, "checked.steps", first=min(steps), last=max(steps)))
     for kind in ("config", "dump", "table"):

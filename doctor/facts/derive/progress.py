@@ -12,6 +12,7 @@ from statistics import fmean, median
 
 from doctor.facts.derive.series import steps
 from doctor.facts.model import Event, Fact, Quality, Source, Value
+from doctor.facts.progress_bar import is_training
 from doctor.facts.store import FactStore
 
 NEEDS = (
@@ -42,12 +43,7 @@ SERIES = (
 """The lines that a run's progress is read from."""
 BUSY = 0.3
 """Utilisation from which a snapshot of nvidia-smi is taken for one of the running job."""
-TRAINING_BAR = ("train", "epoch", "step", "iter")
 _SIZE = re.compile(r"\b(\d{2,3}) ?GB?\b", re.IGNORECASE)
-OTHER_BAR = (
-    *("eval", "valid", "predict", "test", "gener", "load", "sav", "shard", "download"),
-    *("map", "token", "prepro", "filter", "pack"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +75,7 @@ def derive(store: FactStore) -> Iterator[Fact]:
 
 
 def is_training_bar(event: Event) -> bool:
-    """A bar without a label is the training loop of the Hugging Face Trainer; labelled ones must say so."""
-    label = str(event.fields.get("label", "")).lower()
-    if any(word in label for word in OTHER_BAR):
-        return False
-    return not label or any(word in label for word in TRAINING_BAR)
+    return is_training(str(event.fields.get("label", "")))
 
 
 def _longest_log(events: Sequence[Event]) -> list[Event]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
 from doctor.facts.model import Event, Fact, Quality, Source, Value
+from doctor.facts.progress_bar import is_training
 from probes.files.log.noise import is_noise
 from probes.files.log.reader import LAST_LINE, FileReading
 
@@ -60,14 +61,15 @@ def _of_run(readings: Sequence[FileReading], entity: str) -> Iterator[Fact]:
 
 
 def _steps(events: Sequence[Event], entity: str) -> Iterator[Fact]:
-    steps = [(step, event) for event in events for step in _numbers(event, ("step",))]
+    own = [e for e in events if e.name != "progress.bar" or is_training(str(e.fields.get("label", "")))]
+    steps = [(step, event) for event in own for step in _numbers(event, ("step",))]
     if steps:
         first, last = min(steps, key=lambda pair: pair[0]), max(steps, key=lambda pair: pair[0])
         yield Fact("job.steps_seen", len({step for step, _ in steps}), entity, last[1].source, quality=Quality.DERIVED)
         yield Fact("run.first_step", int(first[0]), entity, first[1].source, first[1].time)
         yield Fact("run.last_step", int(last[0]), entity, last[1].source, last[1].time)
     for name, scale in STEP_TIME.items():
-        timed = [(value * scale, event) for event in events for value in _numbers(event, (name,)) if value > 0]
+        timed = [(value * scale, event) for event in own for value in _numbers(event, (name,)) if value > 0]
         if timed:
             # The first step is warm-up: compilation, autotuning, communicators.
             steady = timed[1:] or timed

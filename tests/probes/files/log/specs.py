@@ -25,4 +25,11 @@ TIMEOUT = EventSpec(
 TERM = EventSpec("term", (r"closing signal SIGTERM",), symptom=Symptom.FATAL, follows=True)
 NETWORK = EventSpec("network", (r"Using network (?P<network>\w+)",))
 BUCKET = EventSpec("bucket", (r"Reduce bucket size (?P<size>[\d,]+)",), {"size": "int"})
-ALL = (OOM, STEP, TIMEOUT, TERM, NETWORK, BUCKET)
+BAR = EventSpec(
+    "progress.bar",
+    (
+        r"(?:(?P<label>[^|%\r\n]{2,100}): +)?\d{1,3}%\|.{0,80}\| (?P<step>\d+)/\d+ \[.{0,40} (?P<step_time_s>[\d.]+)s/it\]",
+    ),
+    {"step": "int", "step_time_s": "float"},
+)
+ALL = (OOM, STEP, TIMEOUT, TERM, NETWORK, BUCKET, BAR)

@@ -118,6 +118,13 @@ def test_facts_of_a_job() -> None:
     assert round(float(str(known["run.step_time", "job"])), 3) == 1.004
 
 
+def test_a_bar_of_loading_counts_no_training_steps() -> None:
+    loading = "Loading checkpoint shards: 100%|####| 4/4 [00:06<00:00,  1.55s/it]\n"
+    known = facts(rank_0=loading + " 50%|##| 203/406 [10:09<10:09,  3.00s/it]\n")
+    assert (known["run.first_step", "job"], known["run.step_time", "job"]) == (203, 3.0)
+    assert ("run.first_step", "job") not in facts(rank_0=loading)
+
+
 def test_facts_of_several_runs_are_apart() -> None:
     known = facts(before=steps(1, 5), after=steps(1, 9))
     assert known["run.last_step", "run:before"] == 5
