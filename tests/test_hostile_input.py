@@ -142,6 +142,65 @@ def test_a_rule_file_with_a_mistake_is_left_out_and_named_with_its_place(tmp_pat
     assert "mine/oom/MEM900_mine.yaml:4:10: unknown key sevrity, did you mean severity?\n" in checked.out
 
 
+HOSTILE_RULE = """\
+schema: 1
+id: MEM900
+name: mine
+cause: allocator-fragmentation
+title: {en: mine, zh: mine}
+severity: fatal
+prior: frequent
+signals:
+  seen: {event: mine.words, where: "matches(text, '(x+x+)+y|words')", seen: {if_cause: always, otherwise: never}}
+condition: {all: [seen]}
+because: {en: mine, zh: mine}
+remedies: [{id: a, title: {en: a, zh: a}, change: {env: {A: "1"}}, risk: low, restart: job}]
+"""
+
+
+@pytest.mark.parametrize("pattern", ["words (?P<all>(a+)+)$", "words (?P<all>(a|aa)+)b", "words .*.*.*.*=.*b"])
+def test_a_pattern_that_could_run_for_years_costs_no_more_than_others(pattern: str, tmp_path: Path) -> None:
+    line = "words " + "a" * 1900
+    (tmp_path / "job.log").write_text(f"{line}!\n{line}=b xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n{line}b\n{line}\n")
+    for name, text in {
+        "oom/MEM900_mine.yaml": HOSTILE_RULE,
+        "events/mine.yaml": f"mine.words: {{meaning: {{en: a, zh: a}}, patterns: ['{pattern}']}}\n",
+    }.items():
+        (tmp_path / "mine" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "mine" / name).write_text(text)
+    answer = pdoctor("analyze", tmp_path / "job.log", "--rules", tmp_path / "mine", "--json")
+    assert (answer.status, answer.data["verdict"]) == (1, "problem")
+
+
+def test_a_wrong_pattern_in_a_condition_is_named_with_its_rule(tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(OOM)
+    (tmp_path / "mine" / "oom").mkdir(parents=True)
+    rule = HOSTILE_RULE.replace("mine.words", "torch.cuda_oom").replace("(x+x+)+y|words", "((")
+    (tmp_path / "mine" / "oom" / "MEM900_mine.yaml").write_text(rule)
+    os.mkfifo(tmp_path / "mine" / "oom" / "MEM901_pipe.yaml")
+    answer = pdoctor("analyze", tmp_path / "job.log", "--rules", tmp_path / "mine", "--json")
+    gaps = json.dumps(answer.data["not_checked"])
+    assert "pattern '((' does not compile" in gaps
+    assert answer.status in (1, 3)
+
+
+def test_answers_that_are_hostile_end_in_one_plain_line(tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(OOM)
+    (tmp_path / "answers.yaml").write_text('"\\e[2Jx": 3\n')
+    os.mkfifo(tmp_path / "pipe")
+    for name, problem in {"answers.yaml": "unknown fact \\x1b[2Jx", "pipe": "a pipe, socket or device"}.items():
+        answer = pdoctor("analyze", tmp_path / "job.log", "--answers", tmp_path / name)
+        assert (answer.status, answer.out) == (2, "")
+        assert problem in answer.err and answer.err.count("\n") == 1
+
+
+def test_an_archive_within_an_archive_is_no_healthy_log(tmp_path: Path) -> None:
+    (tmp_path / "job.log.gz").write_bytes(gzip.compress(gzip.compress(OOM.encode() * 100)))
+    answer = pdoctor("analyze", tmp_path)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err == "pdoctor: job.log.gz: passed over: not text\n"
+
+
 def test_hostile_log_text_never_reaches_the_terminal_live(tmp_path: Path) -> None:
     line = "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.75 GiB. "
     attack = "\x1b]0;owned\x07\x1b[2J\x9b31m[bold red]x[/bold red][link=file:///etc]\u202e\u2066\u200b\x08\x7f"

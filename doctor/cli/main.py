@@ -11,6 +11,7 @@ import click
 import doctor
 from doctor.cli.lazy import LazyGroup
 from doctor.cli.settings import read_settings
+from doctor.views.safe import visible
 
 OK, FOUND, USAGE, UNDETERMINED, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit status: healthy, findings, wrong usage or unreadable input, a failure that no rule explains, Ctrl-C."""
@@ -53,7 +54,7 @@ def run(args: list[str]) -> int:
         status = pdoctor.main(args=args, prog_name="pdoctor", standalone_mode=False, obj=args)
         sys.stdout.flush()
     except click.ClickException as error:
-        print(f"pdoctor: {' '.join(error.format_message().split())}", file=sys.stderr)
+        print(f"pdoctor: {visible(' '.join(error.format_message().split()))}", file=sys.stderr)
         return USAGE
     except click.Abort:
         print("pdoctor: interrupted", file=sys.stderr)

@@ -111,6 +111,8 @@ def load_yaml(path: Path, shown: str) -> Any:
     from ruamel.yaml.error import YAMLError
 
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():  # to open it could block, or never end
+            raise RuleError("cannot be read: a pipe, socket or device", shown)
         raw = path.read_bytes()
     except OSError as error:
         raise RuleError(f"cannot be read: {error.strerror}", shown) from None

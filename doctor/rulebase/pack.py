@@ -39,7 +39,7 @@ def path_of(files: Iterable[tuple[Path, str]], folder: Path | None = None) -> Pa
     for path, shown in files:
         digest.update(f"\0{shown}\0".encode())
         try:
-            digest.update(path.read_bytes())
+            digest.update(path.read_bytes() if path.is_file() else b"")  # a pipe would block
         except OSError:
             digest.update(b"\0unreadable")
     return (folder or cache_folder()) / f"rules-{digest.hexdigest()[:24]}.msgpack"

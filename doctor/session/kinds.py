@@ -11,6 +11,9 @@ MOST_CONTROLS = 0.02
 MAGIC = (
     b"\x7fELF",
     b"PK\x03\x04",
+    b"\x1f\x8b",
+    b"\x28\xb5\x2f\xfd",
+    b"\xfd7zXZ",
     b"%PDF-",
     b"\x89PNG",
     b"\x89HDF",
@@ -19,7 +22,7 @@ MAGIC = (
     b"\x80\x03",
     b"\x80\x04",
 )
-"""Beginnings of programs, archives, pictures, databases and pickles."""
+"""Beginnings of programs, archives (of a file that was unpacked already), pictures, databases and pickles."""
 
 
 def is_text(head: bytes) -> bool:

@@ -192,8 +192,18 @@ def _number(text: str) -> float | None:
 
 
 @lru_cache(maxsize=1024)
-def _regex(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+def _regex(pattern: str) -> Callable[[str], bool]:
+    """A search for `pattern`, in linear time where re2 takes it: neither rule nor text is trusted."""
+    try:
+        import re2
+
+        options = re2.Options()
+        options.log_errors = False
+        linear = re2.compile(pattern, options)
+    except Exception:  # re2 is absent, or raises its own kind of error for what it does not take
+        backtracking = re.compile(pattern)
+        return lambda text: backtracking.search(text) is not None
+    return lambda text: linear.search(text.encode("utf-8", "replace").decode()) is not None
 
 
 def _contains(haystack: str | tuple[str, ...], needle: str) -> bool:
@@ -202,7 +212,7 @@ def _contains(haystack: str | tuple[str, ...], needle: str) -> bool:
 
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "contains": _contains,
-    "matches": lambda text, pattern: _regex(pattern).search(text) is not None,
+    "matches": lambda text, pattern: _regex(pattern)(text),
     "startswith": lambda text, prefix: text.startswith(prefix),
     "lower": lambda text: text.lower(),
     "version": version,

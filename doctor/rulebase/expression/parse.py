@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import lru_cache
 
 from doctor.facts.units import CONSTANTS
@@ -68,7 +69,18 @@ def parse(text: str) -> ast.expr:
             raise RuleError(f"{type(node).__name__} is not part of conditions: {text!r}", column=column)
         if isinstance(node, ast.Constant) and not isinstance(node.value, str | int | float | bool):
             raise RuleError(f"literal {node.value!r} is not part of conditions", column=node.col_offset + 1)
+        _check_regex(node)
     return tree.body
+
+
+def _check_regex(node: ast.AST) -> None:
+    """Raises RuleError if the pattern of `matches(text, pattern)` does not compile."""
+    match node:
+        case ast.Call(func=ast.Name(id="matches"), args=[_, ast.Constant(value=str(pattern))]):
+            try:
+                re.compile(pattern)
+            except (re.error, OverflowError, RecursionError) as error:
+                raise RuleError(f"pattern {pattern!r} does not compile: {error}", column=node.col_offset + 1) from None
 
 
 def dotted_name(node: ast.expr) -> str | None:

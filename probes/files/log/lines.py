@@ -16,7 +16,7 @@ from probes.files.log.locate import linear
 from probes.files.log.matcher import Matcher
 from probes.files.log.prefix import Prefix, Style, split
 from probes.files.log.segments import LINE, Segment, text_of
-from probes.files.log.syntax import literals
+from probes.files.log.syntax import literals, may_explode
 from probes.files.log.tracebacks import Raised, Traceback, Tracebacks
 
 TEXT = 4096
@@ -85,7 +85,8 @@ class Patterns:
 
     def _plain(self, index: int) -> Any:
         if index not in self._compiled:
-            self._compiled[index] = re.compile(self.texts[index].encode("utf-8", "surrogateescape"))
+            text = self.texts[index].encode("utf-8", "surrogateescape")
+            self._compiled[index] = linear(text) if may_explode(text) else re.compile(text)
         return self._compiled[index]
 
     def _for_long(self, index: int) -> Any:

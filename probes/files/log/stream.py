@@ -39,31 +39,30 @@ def error_file(source: Path | bytes) -> bytes | None:
     return str(text).encode("utf-8", "replace")
 
 
-def _gzip(raw: IO[bytes]) -> IO[bytes]:
+def _gzip(raw: IO[bytes]) -> io.BufferedIOBase:
     try:
         from isal import igzip
     except ImportError:
         import gzip
 
-        return cast(IO[bytes], gzip.GzipFile(fileobj=raw))
-    return cast(IO[bytes], igzip.IGzipFile(fileobj=raw))  # type: ignore[no-untyped-call]
+        return gzip.GzipFile(fileobj=raw)
+    return cast(io.BufferedIOBase, igzip.IGzipFile(fileobj=raw))  # type: ignore[no-untyped-call]
 
 
-def _zstd(raw: IO[bytes]) -> IO[bytes]:
+def _zstd(raw: IO[bytes]) -> io.BufferedIOBase:
     import zstandard
 
-    return cast(
-        IO[bytes], zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(raw, read_across_frames=True)
-    )
+    reader = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(raw, read_across_frames=True)
+    return cast(io.BufferedIOBase, reader)
 
 
-def _xz(raw: IO[bytes]) -> IO[bytes]:
+def _xz(raw: IO[bytes]) -> io.BufferedIOBase:
     import lzma
 
-    return cast(IO[bytes], lzma.LZMAFile(raw))
+    return lzma.LZMAFile(raw)
 
 
-def _bz2(raw: IO[bytes]) -> IO[bytes]:
+def _bz2(raw: IO[bytes]) -> io.BufferedIOBase:
     import bz2
 
     return bz2.BZ2File(raw)
@@ -93,7 +92,7 @@ def _whole_zstd(raw: IO[bytes]) -> bool:
     return position == size
 
 
-MAGIC: tuple[tuple[bytes, str, Callable[[IO[bytes]], IO[bytes]]], ...] = (
+MAGIC: tuple[tuple[bytes, str, Callable[[IO[bytes]], io.BufferedIOBase]], ...] = (
     (b"\x1f\x8b", "gzip", _gzip),
     (b"\x28\xb5\x2f\xfd", "zstd", _zstd),
     (b"\xfd7zXZ\x00", "xz", _xz),
@@ -140,12 +139,13 @@ def _plain(raw: IO[bytes], head: bytes) -> Iterator[bytes]:
 
 
 def _unpacked(
-    raw: IO[bytes], kind: str, opener: Callable[[IO[bytes]], IO[bytes]], warn: Warn, limit: int
+    raw: IO[bytes], kind: str, opener: Callable[[IO[bytes]], io.BufferedIOBase], warn: Warn, limit: int
 ) -> Iterator[bytes]:
     done = 0
     try:
         stream = opener(raw)
-        while chunk := stream.read(CHUNK):
+        # read1 and not read, which gathers a whole chunk and loses it when it meets the damage.
+        while chunk := stream.read1(CHUNK):
             done += len(chunk)
             if done > limit:
                 yield chunk[: len(chunk) - (done - limit)]

@@ -14,6 +14,10 @@ CLASS = rb"\[\^?\]?(?:\\.|[^\]\\])*\]"
 ATOM = re.compile(rb"\\x..|\\.|" + CLASS + rb"|[^(\[\\]", re.DOTALL)
 TOKEN = re.compile(rb"\\.|" + CLASS + rb"|[()]", re.DOTALL)
 QUANTIFIER = re.compile(rb"(?:[*+?]|\{\d*,?\d*\})\??")
+REPEATED = re.compile(rb"[*+{]")
+CHOICE = re.compile(rb"(?<!\()[*+?{|]")
+UNBOUNDED = re.compile(rb"\.[*+]")
+MOST_UNBOUNDED = 2
 MOST = 16
 LONG = 16
 
@@ -26,6 +30,22 @@ def detection(pattern: bytes) -> bytes:
     while (shorter := _without_tail(pattern)) is not None:
         pattern = shorter
     return pattern
+
+
+def may_explode(pattern: bytes) -> bool:
+    """May trying all ways to match `pattern` take time that is exponential, or worse than quadratic, in the line?
+
+    So it is said of a repeated group that holds a repetition or a choice, as in `(a+)+`, and of many `.*`.
+    """
+    opened: list[int] = []
+    for token in TOKEN.finditer(pattern):
+        if token[0] == b"(":
+            opened.append(token.end())
+        elif token[0] == b")" and opened:
+            begin = opened.pop()
+            if REPEATED.match(pattern, token.end()) and CHOICE.search(pattern, begin, token.start()):
+                return True
+    return len(UNBOUNDED.findall(pattern)) > MOST_UNBOUNDED
 
 
 def telling_part(pattern: bytes) -> bytes:

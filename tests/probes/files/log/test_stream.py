@@ -47,6 +47,14 @@ def test_a_damaged_archive_gives_its_start_and_a_warning(kind: str, tmp_path: Pa
     assert "damaged" in " ".join(reading.inputs[0].warnings)
 
 
+@pytest.mark.parametrize("kind", ["xz", "zstd"])
+def test_a_small_archive_that_breaks_off_gives_its_start(kind: str, tmp_path: Path) -> None:
+    whole = PACKERS[kind]((LINE + os.urandom(200_000).hex()).encode())
+    reading = read(tmp_path, whole[: len(whole) * 2 // 3])
+    assert reading.events[0].name == "oom"
+    assert "damaged" in " ".join(reading.inputs[0].warnings)
+
+
 def test_a_bomb_is_cut_off_with_a_warning(tmp_path: Path) -> None:
     reading = read(tmp_path, gzip.compress(LINE.encode() + b"a\n" * 4_000_000 + LINE.encode()), limit=1_000_000)
     assert [event.name for event in reading.events].count("oom") == 1
