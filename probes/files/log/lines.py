@@ -81,7 +81,10 @@ class Patterns:
             self.bad[index] = str(error)
             return None
         match = engine.search(unit)
-        return match.groupdict() if match else None
+        if match is None:
+            return None
+        # re2 names the captures of a pattern in bytes by bytes, Python's re by str.
+        return {k.decode() if isinstance(k, bytes) else k: v for k, v in match.groupdict().items()}
 
     def _plain(self, index: int) -> Any:
         if index not in self._compiled:
