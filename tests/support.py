@@ -24,7 +24,8 @@ OOM = EventSpec("torch.cuda_oom", ("CUDA out of memory",), {"requested": "bytes"
 TIMEOUT = EventSpec("torch.watchdog_timeout", ("Watchdog caught",), {"seq": "int"}, Symptom.FATAL)
 CLOSED = EventSpec("nccl.peer_closed", ("Connection closed",), {}, Symptom.FATAL, follows=True)
 STEP = EventSpec("megatron.iteration", ("iteration",), {"step": "int"}, phase="training")
-EVENTS = {spec.name: spec for spec in (OOM, TIMEOUT, CLOSED, STEP)}
+LAUNCH = EventSpec("torch.launch", ("starting workers",), phase="launch")
+EVENTS = {spec.name: spec for spec in (OOM, TIMEOUT, CLOSED, STEP, LAUNCH)}
 
 
 def rule_file(folder: Path, text: str, name: str = "oom/T001_test.yaml") -> Path:

@@ -9,7 +9,7 @@ from doctor.engine.explain import Consequences, consequences, follows
 from doctor.engine.model import Diagnosis, Finding, Label, Role, Verdict
 from doctor.engine.next_step import next_steps
 from doctor.engine.roots import UNSURE, compete, parents, rank_key
-from doctor.engine.situation import Situation
+from doctor.engine.situation import NOT_OWN, Situation
 from doctor.facts.model import Event, Symptom
 from doctor.facts.store import FactStore
 from doctor.rulebase.expression import evaluate
@@ -18,6 +18,17 @@ from doctor.rulebase.truth import Truth
 
 CERTAIN, LIKELY = 0.9, 0.6
 MOST_UNEXPLAINED = 20
+"""Failures without an explanation that are shown; the first ones tell most."""
+
+STARTING = ("launch", "init", "load")
+AT_WORK = ("training", "eval", "save", "exit")
+"""Phases before the first step, and those that only a job gets to that has started well."""
+
+LAST_LINES = 2
+"""A log ends while the job starts when no more lines than these follow the last sign of starting."""
+
+FEW_LINES = 20
+"""Fewer lines than these, none of them known, are too little to call a job healthy."""
 
 
 def diagnose(store: FactStore, rulebase: RuleBase) -> Diagnosis:
@@ -117,9 +128,30 @@ def _verdict(findings: list[Finding], unexplained: tuple[Event, ...], situation:
     alarming = [f for f in findings if f.severity in (Severity.FATAL, Severity.DEGRADED) and f.role is Role.ROOT]
     if alarming:
         return Verdict.PROBLEM
-    if unexplained or not (situation.logs_read or situation.store.names()):
+    nothing_known = not (situation.logs_read or situation.store.names())
+    if unexplained or nothing_known or _stopped_early(situation):
         return Verdict.UNDETERMINED
     return Verdict.HEALTHY
+
+
+def _stopped_early(situation: Situation) -> bool:
+    """Does a log end while the job still starts, or hold next to nothing? Such a job may as well hang."""
+    own = [event for event in situation.store.events() if event.name not in NOT_OWN]
+    ends = {event.source.path: event.source.line for event in situation.store.events("log.last_line")}
+    if not own:
+        return bool(ends) and max(ends.values()) < FEW_LINES
+    incomplete = situation.store.get("nccl.init_incomplete")
+    if incomplete is not None and incomplete.value is True:
+        return True
+    if any(event.step is not None or "step" in event.fields or _phase(event, situation) in AT_WORK for event in own):
+        return False
+    starting = [event for event in own if _phase(event, situation) in STARTING]
+    return any(ends.get(event.source.path, 0) - event.source.line <= LAST_LINES for event in starting)
+
+
+def _phase(event: Event, situation: Situation) -> str:
+    spec = situation.specs.get(event.name)
+    return spec.phase if spec else ""
 
 
 def explain_rule(rule: Rule, store: FactStore, rulebase: RuleBase) -> Candidate:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from doctor.engine import diagnose
 from doctor.engine.model import Label, Role, Verdict
-from doctor.facts.model import Fact
+from doctor.facts.model import Event, Fact, Source
 from tests.support import event, rule_text, rulebase, store
 
 OOM_RULE = rule_text()
@@ -226,3 +226,16 @@ def test_the_cause_is_where_it_was_seen_and_not_where_others_waited(tmp_path: Pa
     waits = [event("torch.watchdog_timeout", 5, rank=rank, path=f"rank{rank}.log") for rank in range(3)]
     diagnosis = diagnose(store(event("torch.cuda_oom", 1, rank=3, path="rank3.log"), *waits), rulebase(tmp_path, text))
     assert diagnosis.findings[0].entities == ("rank:3",)
+
+
+def last_line(line: int) -> Event:
+    return Event("log.last_line", Source("log", "job.log", line), order=line)
+
+
+def test_a_log_that_ends_while_the_job_starts_is_not_called_healthy(tmp_path: Path) -> None:
+    base = rulebase(tmp_path, OOM_RULE)
+    starting = event("torch.launch", 4)
+    assert diagnose(store(starting, last_line(5)), base).verdict is Verdict.UNDETERMINED
+    assert diagnose(store(starting, last_line(500)), base).verdict is Verdict.HEALTHY
+    assert diagnose(store(starting, event("megatron.iteration", 5), last_line(6)), base).verdict is Verdict.HEALTHY
+    assert diagnose(store(last_line(2)), base).verdict is Verdict.UNDETERMINED

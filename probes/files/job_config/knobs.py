@@ -142,7 +142,8 @@ TABLE: tuple[tuple[str, Converter, str], ...] = (
     # ---- model
     ("model", text, "model_name_or_path base_model pretrained_model_name_or_path model_id model_path hf_model_id"
      " model.path actor_rollout_ref.model.path model_name hf_checkpoint pretrain checkpointer.checkpoint_dir"
-     " model.model_name from_pretrained.0 swift.model model_id_or_path _name_or_path policy.model_name model.name model.name_or_path"
+     " model.model_name from_pretrained.0 swift.model model_id_or_path _name_or_path policy.model_name model.name"
+     " model.name_or_path"
      " trainer.model_path llamafactory.model transformer.name import_ckpt.source deepspeed.model"
      " megatron.model"),
     ("params", number, "num_parameters model_num_params total_parameters all_params"),

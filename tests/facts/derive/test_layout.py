@@ -24,9 +24,7 @@ def test_one_stage_has_no_bubble() -> None:
     assert "layout.bubble_share" not in layout(pp=1, num_microbatches=8)
 
 
-@pytest.mark.parametrize(
-    ("tp", "per_node", "span"), [(8, 8, 1), (16, 8, 2), (4, 8, 1), (8, 4, 2), (3, 8, 2)]
-)
+@pytest.mark.parametrize(("tp", "per_node", "span"), [(8, 8, 1), (16, 8, 2), (4, 8, 1), (8, 4, 2), (3, 8, 2)])
 def test_a_tensor_parallel_group_stays_in_the_node_or_not(tp: int, per_node: int, span: int) -> None:
     assert layout(tp=tp, nproc_per_node=per_node)["layout.tp_span"] == span
 

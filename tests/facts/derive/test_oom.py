@@ -37,7 +37,10 @@ def told(*events: Event, **config: Scalar) -> dict[str, Any]:
         ("modeling_utils.py:from_pretrained: ) = cls._load_pretrained_model(", "load"),
         ("vit.py:forward: attn = (q @ k.transpose(-2, -1)) * self.scale", "attention"),
         ("net.py:forward: dots = einsum('b i d, b j d -> b i j', q, k)", "attention"),
-        ("trainer.py:prediction_loop: preds = logits if preds is None else torch.cat((preds, logits), dim=0)", "eval_gather"),
+        (
+            "trainer.py:prediction_loop: preds = logits if preds is None else torch.cat((preds, logits), dim=0)",
+            "eval_gather",
+        ),
         ("ema.py:save: state = ema.state_dict()\nmodules/module.py:state_dict: hook(self, prefix, keep_vars)", "save"),
         ("trainer.py:train: self.optimizer.step()\n" + "lib/came.py:update: state = f(p)\n" * 7, "optimizer"),
         ("core/distributed/param_and_grad_buffer.py:__init__: self.grad_data = torch.zeros(", "wrap"),
@@ -60,7 +63,10 @@ def test_frames_name_the_place(frames: str, site: str) -> None:
         ("core/optimizer.py:step: optimizer.step(closure)\n" + "net.py:forward: x = self.block(x)\n" * 6, "optimizer"),
         ("fsdp/fully_sharded_data_parallel.py:forward: output = self._fsdp_wrapped_module(x)", "wrap"),
         ("net.py:forward: log_scores = self.head(x)", "attention"),
-        ("module.py:optimizer_step: optimizer.step(closure)\nloop.py:closure: loss = f()\nnet.py:g: x = h(x)", "optimizer"),
+        (
+            "module.py:optimizer_step: optimizer.step(closure)\nloop.py:closure: loss = f()\nnet.py:g: x = h(x)",
+            "optimizer",
+        ),
         ("moe.py:forward: router_logits = self.gate(x)", "loss"),
     ],
 )

@@ -8,7 +8,9 @@ from tests.facts.derive.speed_lines import line, store_of, values
 
 
 def micro(order: int, step: float, reduced: float = 10.0) -> Event:
-    return line("deepspeed.microstep_timers", order, forward_ms=800.0, backward_ms=1200.0, allreduce_ms=reduced, step_ms=step)
+    return line(
+        "deepspeed.microstep_timers", order, forward_ms=800.0, backward_ms=1200.0, allreduce_ms=reduced, step_ms=step
+    )
 
 
 def test_the_optimizer_is_weighed_against_all_micro_steps_of_a_step() -> None:
