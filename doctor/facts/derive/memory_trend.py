@@ -20,13 +20,16 @@ NEEDS = (
     *("event:torch.alloc_retries", "event:deepspeed.memory_usage"),
 )
 GIVES = (
-    *("mem.grows", "mem.growth_per_step", "mem.growth_total", "mem.retries"),
+    *("mem.grows", "mem.growth_per_step", "mem.growth_total", "mem.jumps_once", "mem.retries"),
     *("hostmem.grows", "hostmem.growth_per_step"),
 )
 
-FEWEST = 4
+FEWEST = 5
+"""Samples that a trend needs: the first is left out, and three points lie near a line by chance."""
 SMALLEST_SHARE = 0.02
 """Growth over the log, as a share of the first value, below which it is taken as noise."""
+JUMP = 0.2
+"""Rise after the first step, as a share: Adam adds 8 bytes to the 4 to 6 of a sharded parameter and its gradient."""
 LINEAR = 0.9
 """Least coefficient of determination of a straight line."""
 
@@ -52,6 +55,8 @@ def _trends(store: FactStore, names: Sequence[str], prefix: str) -> Iterator[Fac
             samples = list(_samples(events))
             if len(samples) >= FEWEST:
                 yield from _trend(entity, samples, prefix)
+            if prefix == "mem" and len(samples) > 1:
+                yield from _jump(entity, samples)
 
 
 def _samples(events: Sequence[Event]) -> Iterator[Sample]:
@@ -97,6 +102,20 @@ def _trend(entity: str, samples: Sequence[Sample], prefix: str) -> Iterator[Fact
         yield fact(f"{prefix}.growth_per_step", total / span, entity, first[2], last[2])
         if prefix == "mem":
             yield fact("mem.growth_total", total, entity, first[2], last[2])
+
+
+def _jump(entity: str, samples: Sequence[Sample]) -> Iterator[Fact]:
+    """Does what stays allocated rise once after the first step? The least value of each step is what stays."""
+    least: dict[float, tuple[float, Event]] = {}
+    for step, used, event in samples:
+        if step not in least or used < least[step][0]:
+            least[step] = (used, event)
+    (_, (before, at_first)), *later = sorted(least.items(), key=lambda item: item[0])
+    if not later or before <= 0:
+        return
+    values = [used for _, (used, _) in later]
+    jumps = values[0] > (1 + JUMP) * before and max(values) <= (1 + SMALLEST_SHARE) * values[0]
+    yield fact("mem.jumps_once", jumps, entity, at_first, later[0][1][1])
 
 
 def straightness(points: Sequence[tuple[float, float]]) -> float:

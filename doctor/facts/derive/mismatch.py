@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from doctor.facts.model import Event, Fact, Quality, Source
 from doctor.facts.store import FactStore
 
-NEEDS = ("event:torch.collective_mismatch", "event:train.rank_batches")
+NEEDS = ("event:torch.collective_mismatch", "event:train.rank_batches", "event:train.rank_numel")
 GIVES = ("mismatch.ops_differ", "mismatch.seqs_differ", "mismatch.shapes_differ", "train.batches_differ")
 
 SHOWN = 4
@@ -34,6 +34,7 @@ def derive(store: FactStore) -> Iterator[Fact]:
     """The facts of each run whose ranks report differing collectives or batch counts."""
     yield from _fingerprints(store)
     yield from _batches(store)
+    yield from _sizes(store)
 
 
 def _fingerprints(store: FactStore) -> Iterator[Fact]:
@@ -64,6 +65,19 @@ def _print(event: Event, prefix: str) -> Print | None:
         return None
     known = shape if isinstance(shape, str) else None
     return Print(rank, op, seq if isinstance(seq, int) else None, known, event.source)
+
+
+def _sizes(store: FactStore) -> Iterator[Fact]:
+    """Do ranks print different sizes of the tensor they bring to one collective, each its first?"""
+    runs: dict[str, dict[int, tuple[int, Source]]] = defaultdict(dict)
+    for event in store.events("train.rank_numel"):
+        rank, numel = event.fields.get("of_rank", event.rank), event.fields.get("numel")
+        if isinstance(rank, int) and isinstance(numel, int):
+            runs[event.run].setdefault(rank, (numel, event.source))
+    for run, ranks in runs.items():
+        if len(ranks) > 1:
+            differ = len({numel for numel, _ in ranks.values()}) > 1
+            yield _fact("mismatch.shapes_differ", differ, run, tuple(source for _, source in ranks.values())[:SHOWN])
 
 
 def _batches(store: FactStore) -> Iterator[Fact]:

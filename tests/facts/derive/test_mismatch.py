@@ -40,3 +40,12 @@ def test_batches_are_compared_between_ranks_that_state_a_total() -> None:
     }
     counting = (said(n, name, of_rank=n % 2, batches=n) for n in range(1, 6))
     assert facts(*counting) == {}, "progress of two ranks"
+
+
+def test_sizes_that_ranks_print_are_compared() -> None:
+    name = "train.rank_numel"
+    assert facts(said(1, name, of_rank=0, numel=8), said(2, name, of_rank=1, numel=4))["mismatch.shapes_differ"] is True
+    assert (
+        facts(said(1, name, of_rank=0, numel=8), said(2, name, of_rank=1, numel=8))["mismatch.shapes_differ"] is False
+    )
+    assert facts(said(1, name, of_rank=0, numel=8)) == {}

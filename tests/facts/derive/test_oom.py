@@ -175,9 +175,28 @@ def test_a_leak_is_a_straight_line() -> None:
     assert found["mem.growth_per_step"] == pytest.approx(0.05 * GIB)
 
 
-@pytest.mark.parametrize("values", [[20.0, 29.0, 29.0, 29.0, 29.0], [20.0, 20.1, 20.0, 20.1, 20.0], [20.0, 21.0, 22.0]])
+@pytest.mark.parametrize(
+    "values", [[20.0, 29.0, 29.0, 29.0, 29.0], [20.0, 20.1, 20.0, 20.1, 20.0], [20.0, 21.0, 22.0, 23.0]]
+)
 def test_a_jump_noise_or_too_few_samples_are_no_leak(values: list[float]) -> None:
     assert not trend(samples(values)).get("mem.grows", False)
+
+
+def per_step(values: dict[int, list[float]]) -> list[Event]:
+    pairs = [(step, value) for step, found in values.items() for value in found]
+    return [
+        Event("memory.sample", Source("log", "job.log", n, ""), {"at_step": step, "allocated": value}, order=n)
+        for n, (step, value) in enumerate(pairs)
+    ]
+
+
+def test_lazy_states_raise_once_what_stays_allocated() -> None:
+    assert trend(per_step({1: [14.5, 17.5, 14.5], 2: [21.5, 24.5]}))["mem.jumps_once"] is True
+
+
+@pytest.mark.parametrize("values", [{1: [14.5, 17.5], 2: [14.6, 17.5]}, {1: [14.0], 2: [18.0], 3: [22.0], 4: [26.0]}])
+def test_activations_that_come_and_go_or_a_leak_are_no_jump(values: dict[int, list[float]]) -> None:
+    assert trend(per_step(values))["mem.jumps_once"] is False
 
 
 def test_host_memory_has_its_own_trend() -> None:
