@@ -231,7 +231,8 @@ TABLE: tuple[tuple[str, Converter, str], ...] = (
     ("tp_comm_overlap", flag, "tp_comm_overlap"),
     ("num_workers", whole, "num_workers dataloader_num_workers dataset_num_workers"),
     ("pin_memory", flag, "dataloader.pin_memory dataloader_pin_memory"),
-    ("save_interval", count, "save_interval save_steps save_freq checkpoint.interval ckpt_every_steps step_scheduler.ckpt_every_steps"),
+    ("save_interval", count, "save_interval save_steps save_freq checkpoint.interval ckpt_every_steps"
+     " step_scheduler.ckpt_every_steps"),
     ("async_save", flag, "async_save is_async checkpoint.is_async"),
     ("async_save", presets.async_mode, "async_mode"),
     ("manual_gc", flag, "manual_gc"),
