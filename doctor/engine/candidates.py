@@ -78,7 +78,8 @@ def _places(rule: Rule, shown: list[Outcome]) -> tuple[str, ...]:
     """Where the cause is: the places of its signals, but not of messages that follow from it elsewhere."""
     consequences = {consequence.event for consequence in rule.explains}
     own = [o for o in shown if not (o.events and all(event.name in consequences for event in o.events))]
-    return tuple(dict.fromkeys(place for outcome in own or shown for place in outcome.entities))
+    places = dict.fromkeys(place for outcome in own for place in outcome.entities)
+    return tuple(places or dict.fromkeys(place for outcome in shown for place in outcome.entities))
 
 
 def is_symptom(event: Event, situation: Situation) -> bool:

@@ -239,3 +239,17 @@ def test_a_log_that_ends_while_the_job_starts_is_not_called_healthy(tmp_path: Pa
     assert diagnose(store(starting, last_line(500)), base).verdict is Verdict.HEALTHY
     assert diagnose(store(starting, event("megatron.iteration", 5), last_line(6)), base).verdict is Verdict.HEALTHY
     assert diagnose(store(last_line(2)), base).verdict is Verdict.UNDETERMINED
+
+
+def test_a_cause_seen_only_by_what_it_explains_is_where_that_was_seen(tmp_path: Path) -> None:
+    text = rule_text(
+        body="""
+        signals:
+          waiting: {event: torch.watchdog_timeout, seen: {if_cause: always, otherwise: rarely}}
+          idle: {when: job.idle > 0, seen: {if_cause: often, otherwise: rarely}}
+        condition: {all: [waiting, idle]}
+        explains: [{event: torch.watchdog_timeout}]
+        """
+    )
+    seen = store(event("torch.watchdog_timeout", rank=5), Fact("job.idle", 1))
+    assert diagnose(seen, rulebase(tmp_path, text)).findings[0].entities == ("rank:5",)
