@@ -47,12 +47,20 @@ def test_a_damaged_archive_gives_its_start_and_a_warning(kind: str, tmp_path: Pa
     assert "damaged" in " ".join(reading.inputs[0].warnings)
 
 
-@pytest.mark.parametrize("kind", ["xz", "zstd"])
+@pytest.mark.parametrize("kind", ["gzip", "xz", "zstd"])
 def test_a_small_archive_that_breaks_off_gives_its_start(kind: str, tmp_path: Path) -> None:
     whole = PACKERS[kind]((LINE + os.urandom(200_000).hex()).encode())
     reading = read(tmp_path, whole[: len(whole) * 2 // 3])
     assert reading.events[0].name == "oom"
     assert "damaged" in " ".join(reading.inputs[0].warnings)
+
+
+def test_members_of_gzip_are_one_text_whatever_fills_up_the_file(tmp_path: Path) -> None:
+    halves = gzip.compress(b"one\n" * 1_000_000) + gzip.compress(LINE.encode()) + bytes(5000)
+    reading = read(tmp_path, halves)
+    (found,) = [event for event in reading.events if event.name == "oom"]
+    assert found.source.line == 1_000_001
+    assert reading.inputs[0].warnings == ()
 
 
 def test_a_bomb_is_cut_off_with_a_warning(tmp_path: Path) -> None:
