@@ -75,7 +75,7 @@ class _Gzip(io.BufferedIOBase):
 
 
 def _inflater() -> Any:
-    """A decompressor of one gzip member: isal's, which is several times as fast, or else that of the standard library."""
+    """A decompressor of one gzip member: isal's, which is several times as fast, else the standard library's."""
     try:
         from isal import isal_zlib
     except ImportError:
