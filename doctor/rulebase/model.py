@@ -69,7 +69,6 @@ class Signal:
     if_cause: float = 0.5
     otherwise: float = 0.5
     group: str = ""
-    line: int = 0
 
     @property
     def weight_present(self) -> float:
@@ -153,7 +152,6 @@ class Rule:
     references: tuple[Reference, ...] = ()
     tests: tuple[Mapping[str, Any], ...] = ()
     path: str = ""
-    positions: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def area(self) -> str:
@@ -178,6 +176,3 @@ class RuleBase:
     events: Mapping[str, EventSpec]
     catalogue: Mapping[str, FactSpec]
     causes: Mapping[str, Cause] = field(default_factory=dict)
-
-    def by_cause(self, cause: str) -> tuple[Rule, ...]:
-        return tuple(rule for rule in self.rules.values() if rule.cause == cause)

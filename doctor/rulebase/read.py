@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from doctor.facts.model import EventSpec, FactSpec, Scope, Symptom
@@ -28,7 +27,7 @@ RULE_KEYS = (
     *("condition", "because", "evidence", "differential", "explains", "remedies", "references", "tests", "replaced_by"),
 )
 SIGNAL_KEYS = (*("event", "where", "when", "seen", "group", "count", "ranks", "position", "before", "after"),)
-REMEDY_KEYS = ("id", "title", "change", "risk", "restart", "avoid", "why", "requires", "effect")
+REMEDY_KEYS = ("id", "title", "change", "risk", "restart", "avoid", "why", "requires")
 CHANGE_KEYS = ("env", "command", "patch", "code", "flags")
 FACT_TYPES = ("int", "float", "str", "bool", "list")
 FIELD_TYPES = ("int", "float", "str", "bytes", "bytes_binary", "seconds", "bool")
@@ -65,8 +64,8 @@ def read_rule(data: Any, path: str) -> Rule:
         since=node.string("since", ""),
         scope=Scope(node.choice("scope", list(Scope), "job")),
         evidence={key: node.node("evidence").string(key) for key in node.node("evidence", signals).data},
-        differential=tuple(map(_differential, node.items("differential", ("rule", "next", "tell_apart", "how")))),
-        explains=tuple(map(_explains, node.items("explains", ("event", "rule", "same", "within")))),
+        differential=tuple(map(_differential, node.items("differential", ("rule", "next", "how")))),
+        explains=tuple(map(_explains, node.items("explains", ("event", "rule", "same")))),
         remedies=tuple(map(_remedy, node.items("remedies", REMEDY_KEYS))),
         references=tuple(
             Reference(n.string("title"), n.string("url")) for n in node.items("references", ("title", "url"))
@@ -105,8 +104,7 @@ def _signal(signals: Node, name: str) -> Signal:
 
 
 def _differential(node: Node) -> Differential:
-    step = node.string("next", node.string("tell_apart", ""))
-    return Differential(rule=node.string("rule"), how=node.need_text("how"), next=step)
+    return Differential(rule=node.string("rule"), how=node.need_text("how"), next=node.string("next", ""))
 
 
 def _explains(node: Node) -> Explains:
@@ -199,6 +197,3 @@ def read_causes(data: Any) -> dict[str, Cause]:
         for name in document.data
         for node in [document.node(name, ("area", "title"))]
     }
-
-
-Documents = Mapping[str, Any]

@@ -66,7 +66,6 @@ class Patterns:
         pairs = [(spec, pattern) for spec in specs for pattern in spec.patterns]
         self.specs: list[EventSpec | None] = [spec for spec, _ in pairs] + [None] * len(BUILT_IN)
         self.texts = (*(pattern for _, pattern in pairs), *BUILT_IN)
-        self.comm = len(self.texts) - 1
         self._compiled: dict[int, Any] = {}
         self._linear: dict[int, Any] = {}
         self.bad: dict[int, str] = {}

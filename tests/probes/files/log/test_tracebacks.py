@@ -81,7 +81,7 @@ def test_a_chain_keeps_its_first_exception() -> None:
     text = (
         f"{PLAIN}\nDuring handling of the above exception, another exception occurred:\n\n"
         "Traceback (most recent call last):\n"
-        '  File "/work/main.py", line 3, in main\n    clean()\nValueError: second\n'
+        '  File "/app/main.py", line 3, in main\n    clean()\nValueError: second\n'
     )
     (event,) = tracebacks(text)
     assert event.fields["exception"] == "ValueError"
