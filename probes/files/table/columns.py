@@ -7,21 +7,22 @@ from dataclasses import dataclass
 
 from probes.files.table.cells import Table, to_number, unit_of
 
-# Milliseconds in one of the unit.
 UNITS = {
-    "ns": 1e-6,
-    "us": 1e-3,
-    "µs": 1e-3,
-    "ms": 1.0,
-    "s": 1e3,
-    "sec": 1e3,
-    "secs": 1e3,
-    "seconds": 1e3,
-    "second": 1e3,
-    "msec": 1.0,
-    "usec": 1e-3,
-    "nsec": 1e-6,
+    "ns": 1e-9,
+    "nsec": 1e-9,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "usec": 1e-6,
+    "ms": 1e-3,
+    "msec": 1e-3,
+    "s": 1.0,
+    "sec": 1.0,
+    "secs": 1.0,
+    "second": 1.0,
+    "seconds": 1.0,
 }
+"""Seconds in one of the unit."""
+
 _UNIT = re.compile(
     r"(?:^|[\s_(\[./-])(?P<unit>ns|us|µs|ms|msec|usec|nsec|s|sec|secs|seconds?|milliseconds?|microseconds?"
     r"|nanoseconds?)(?=$|[\s_)\]/.-])",
@@ -49,7 +50,7 @@ _CPU = re.compile(r"\bcpu\b|\bhost\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of times: its index and how many milliseconds one of its unit is."""
+    """A column of times: its index and how many seconds one of its unit is."""
 
     index: int
     scale: float
@@ -124,7 +125,7 @@ def _sum(columns: list[Column]) -> Column:
 
 
 def _scale(title: str, cells: list[str]) -> float | None:
-    """Milliseconds in one of the column's unit, by the title or by the cells (`3.2ms`)."""
+    """Seconds in one of the column's unit, by the title or by the cells (`3.2ms`)."""
     if re.search(r"%|percent|ratio|share", title, re.IGNORECASE):
         return None
     if match := _UNIT.search(title):
@@ -134,4 +135,4 @@ def _scale(title: str, cells: list[str]) -> float | None:
         if unit not in ("s", "sec", "secs") or _TIME.search(title):
             return UNITS[unit]
     units = {unit for cell in cells[:50] if (unit := unit_of(cell))}
-    return 1.0 if units and units <= set(UNITS) and _TIME.search(title) else None
+    return UNITS["ms"] if units and units <= set(UNITS) and _TIME.search(title) else None

@@ -56,4 +56,4 @@ def series_facts(path: str, table: Table) -> Iterator[Fact]:
 
 def _scale(unit: str | None) -> float:
     """Seconds in the unit; a table without one is taken for seconds."""
-    return UNITS.get((unit or "s").lower(), 1000.0) / 1000
+    return UNITS.get((unit or "s").lower(), 1.0)

@@ -71,12 +71,14 @@ def time_facts(path: str, table: Table) -> Iterator[Fact]:
         return
     step = step or _step_note(table)
     ops.sort(key=lambda op: -op[0])
-    yield _fact(path, "trace.op_ms", tuple(f"{name[:120]}={value:g}" for value, name, _ in ops[:MOST_OPS]), ops[0][2])
-    yield _fact(path, "trace.total_ms", sum(value for value, _, _ in ops), table.heading)
+    yield _fact(
+        path, "trace.op_times", tuple(f"{name[:120]}={value:g}" for value, name, _ in ops[:MOST_OPS]), ops[0][2]
+    )
+    yield _fact(path, "trace.total_time", sum(value for value, _, _ in ops), table.heading)
     if step:
-        yield _fact(path, "trace.step_ms", step[0], step[1])
+        yield _fact(path, "trace.step_time", step[0], step[1])
     for kind, (value, row) in sums.items():
-        yield _fact(path, f"trace.{kind}_ms", value, row)
+        yield _fact(path, f"trace.{kind}_time", value, row)
     yield from _calls(path, table, columns)
     yield from _overlap(path, table, columns, sums)
 
@@ -127,5 +129,5 @@ def _overlap(path: str, table: Table, columns: Columns, sums: dict[str, tuple[fl
     if total > 0:
         exposed = sum(bare for _, bare, _ in rows)
         worst = max(rows, key=lambda one: one[1])[2]
-        yield _fact(path, "trace.exposed_comm_ms", exposed, worst)
+        yield _fact(path, "trace.exposed_comm_time", exposed, worst)
         yield _fact(path, "trace.overlap_fraction", min(max(1 - exposed / total, 0.0), 1.0), worst)

@@ -52,38 +52,40 @@ Self CUDA time total: 3.000s
 
 def test_operations_by_kind() -> None:
     found = facts(OPS)
-    assert found["trace.cuda_malloc_ms"] == 5500
+    assert found["trace.cuda_malloc_time"] == pytest.approx(5.5)
     assert found["trace.cuda_malloc_calls"] == 170
-    assert found["trace.comm_ms"] == 2100
-    assert found["trace.compute_ms"] == 3900
-    assert found["trace.sync_ms"] == 700
-    assert found["trace.op_ms"][0] == "ampere_bf16_s16816gemm=3900"  # type: ignore[index]
+    assert found["trace.comm_time"] == pytest.approx(2.1)
+    assert found["trace.compute_time"] == pytest.approx(3.9)
+    assert found["trace.sync_time"] == pytest.approx(0.7)
+    assert found["trace.op_times"][0] == "ampere_bf16_s16816gemm=3.9"  # type: ignore[index]
 
 
 def test_overlap_with_compute() -> None:
     found = facts(OVERLAP)
-    assert found["trace.exposed_comm_ms"] == 1600
+    assert found["trace.exposed_comm_time"] == pytest.approx(1.6)
     assert found["trace.overlap_fraction"] == pytest.approx(0.2)
-    assert found["trace.step_ms"] == 3900
+    assert found["trace.step_time"] == pytest.approx(3.9)
 
 
 def test_exposed_time_in_a_column_of_its_own() -> None:
     found = facts("kernel;total (us);exposed (us)\nall_reduce;2000;500\ngemm;9000;0\n")
-    assert found["trace.exposed_comm_ms"] == pytest.approx(0.5)
+    assert found["trace.exposed_comm_time"] == pytest.approx(0.0005)
     assert found["trace.overlap_fraction"] == pytest.approx(0.75)
 
 
 def test_tables_of_nsys_and_torch() -> None:
-    assert facts(NSYS)["trace.cuda_malloc_ms"] == 6000
+    assert facts(NSYS)["trace.cuda_malloc_time"] == pytest.approx(6)
     found = facts(TORCH)
-    assert found["trace.compute_ms"] == 1202
-    assert found["trace.comm_ms"] == 800
-    assert found["trace.cuda_malloc_ms"] == 480
+    assert found["trace.compute_time"] == pytest.approx(1.202)
+    assert found["trace.comm_time"] == pytest.approx(0.8)
+    assert found["trace.cuda_malloc_time"] == pytest.approx(0.48)
 
 
 def test_waiting_for_data() -> None:
     found = facts("phase\tms_per_iter\nnext(dataloader)\t140\nforward\t50\nGPU idle\t139\nstep\t200\n")
-    assert (found["trace.data_ms"], found["trace.idle_ms"], found["trace.step_ms"]) == (140, 139, 200)
+    assert (found["trace.data_time"], found["trace.idle_time"], found["trace.step_time"]) == pytest.approx(
+        (0.14, 0.139, 0.2)
+    )
 
 
 def test_names_decide_the_kind() -> None:
@@ -137,7 +139,7 @@ def test_other_tables_and_texts_are_none(text: str) -> None:
 def test_the_source_is_the_row_that_counts_most() -> None:
     reading = read_table("x.csv", OPS.encode())
     assert reading is not None
-    source = next(fact.source for fact in reading.facts if fact.name == "trace.cuda_malloc_ms")
+    source = next(fact.source for fact in reading.facts if fact.name == "trace.cuda_malloc_time")
     assert (source.kind, source.line, source.text) == ("table", 2, "cudaMalloc,90,3000")
 
 
