@@ -22,6 +22,10 @@ _REMARKS: Sequence[tuple[str, str]] = (
         "以 {kind} 压缩，需要 Python 包 {name}",
     ),
     (
+        r"bzip2 archive is damaged after (?P<n>[\d,]+) bytes of text: it ends within a block.*",
+        "bzip2 压缩文件在 {n} 字节之后损坏：文件在一个数据块中间结束，该块无法解压",
+    ),
+    (
         r"(?P<kind>\w+) archive is damaged after (?P<n>[\d,]+) bytes of text: (?P<why>.*)",
         "{kind} 压缩文件在 {n} 字节之后损坏：{why}",
     ),

@@ -111,8 +111,6 @@ def _explains(node: Node) -> Explains:
     if node.has("event") == node.has("rule"):
         raise MisplacedError("explains needs either an event or a rule", node.keys)
     same = node.data.get("same", "job")
-    if isinstance(same, list | tuple):
-        same = same[0] if same else "job"
     if same not in ("job", "node", "rank"):
         raise node.fail("same", f"same is {same!r}; allowed are job, node, rank")
     return Explains(event=node.string("event", ""), rule=node.string("rule", ""), same=same)

@@ -25,6 +25,11 @@ def problems(folder: Path, text: str) -> list[str]:
         ("prior: common", "prior: common\nprio: x", "unknown key prio, did you mean prior?"),
         ("signals:", "signals: [", "not valid YAML"),
         ("schema: 1", "schema: 7", "schema 7 is not known"),
+        (
+            "prior: common",
+            "prior: common\nexplains: [{event: nccl.peer_closed, same: [rank, node]}]",
+            "same is ['rank', 'node']; allowed are job, node, rank",
+        ),
     ],
 )
 def test_a_mistake_names_its_place_and_what_would_be_right(tmp_path: Path, old: str, new: str, told: str) -> None:

@@ -192,6 +192,10 @@ def _unpacked(
             raise EOFError("it ends within a frame")
     except ImportError:
         warn(f"is packed with {kind}, which needs the Python package zstandard")
+    except EOFError as error:
+        # A block of bzip2 is sorted as a whole (Burrows-Wheeler), so a part of one gives no text at all.
+        why = "it ends within a block, of which nothing can be unpacked" if kind == "bzip2" else str(error)
+        warn(f"{kind} archive is damaged after {done:,} bytes of text: {why}")
     except Exception as error:  # every decompressor raises its own kinds; whatever they are, the archive is damaged
         warn(f"{kind} archive is damaged after {done:,} bytes of text: {type(error).__name__}: {error}")
 

@@ -55,6 +55,13 @@ def test_a_small_archive_that_breaks_off_gives_its_start(kind: str, tmp_path: Pa
     assert "damaged" in " ".join(reading.inputs[0].warnings)
 
 
+def test_a_bzip2_file_that_breaks_off_in_its_first_block_says_why_it_gives_nothing(tmp_path: Path) -> None:
+    whole = bz2.compress((LINE + os.urandom(200_000).hex()).encode())
+    reading = read(tmp_path, whole[: len(whole) * 2 // 3])
+    assert reading.events == []
+    assert "after 0 bytes of text: it ends within a block" in reading.inputs[0].warnings[0]
+
+
 def test_members_of_gzip_are_one_text_whatever_fills_up_the_file(tmp_path: Path) -> None:
     halves = gzip.compress(b"one\n" * 1_000_000) + gzip.compress(LINE.encode()) + bytes(5000)
     reading = read(tmp_path, halves)
