@@ -143,6 +143,23 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "input.binary": ("{path}: passed over: not text", "{path}：已跳过：不是文本"),
     "input.damaged": ("{path}: nothing in it could be read: {reason}", "{path}：无法读出任何内容：{reason}"),
+    "input.nested": (
+        "{path}: passed over: an archive within an archive within an archive",
+        "{path}：已跳过：嵌套过深的压缩包",
+    ),
+    "input.archive_damaged": ("{path}: not all of the archive was read: {reason}", "{path}：压缩包未读完：{reason}"),
+    "input.archive_binary": (
+        "{path}: files in the archive that are not text, passed over: {n}",
+        "{path}：压缩包内已跳过的非文本文件：{n} 个",
+    ),
+    "input.archive_empty": (
+        "{path}: passed over: an archive without logs",
+        "{path}：已跳过：压缩包中没有日志",
+    ),
+    "input.stdin_cut": (
+        "{path}: more than {limit} bytes; the rest was not read",
+        "{path}：超过 {limit} 字节；其余未读",
+    ),
     "derivation.failed": (
         "a derivation failed ({reason}). This is a defect of pdoctor: please report it",
         "推导出错（{reason}）。这是 pdoctor 的缺陷，请反馈",

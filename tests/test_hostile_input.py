@@ -9,6 +9,7 @@ import os
 import random
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -33,12 +34,10 @@ class Answer:
         return found
 
 
-def pdoctor(*arguments: str | Path, code: str = RUN) -> Answer:
+def pdoctor(*arguments: str | Path, code: str = RUN, given: str = "") -> Answer:
     command = [sys.executable, "-c", code, *map(str, arguments)]
     drop = obey_permissions if os.geteuid() == 0 else None
-    done = subprocess.run(
-        command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120, preexec_fn=drop
-    )
+    done = subprocess.run(command, capture_output=True, text=True, input=given, timeout=120, preexec_fn=drop)
     return Answer(done)
 
 
@@ -199,6 +198,34 @@ def test_an_archive_within_an_archive_is_no_healthy_log(tmp_path: Path) -> None:
     answer = pdoctor("analyze", tmp_path)
     assert (answer.status, answer.out) == (2, "")
     assert answer.err == "pdoctor: job.log.gz: passed over: not text\n"
+
+
+def test_a_log_may_come_over_standard_input() -> None:
+    answer = pdoctor("analyze", "-", "--json", given=OOM)
+    assert "Tried to allocate 1.75 GiB" in quoted(answer.data)
+    assert answer.err == ""
+
+
+def test_nothing_over_standard_input_is_told() -> None:
+    answer = pdoctor("analyze", "-")
+    assert (answer.status, answer.err) == (2, "pdoctor: stdin: the file is empty\n")
+
+
+def test_more_than_there_is_room_for_is_cut_and_told() -> None:
+    code = "import doctor.session.spool as spool\nspool.ROOM = 5000\n" + RUN
+    answer = pdoctor("analyze", "-", "--json", code=code, given=OOM + "step 1 loss 2.3\n" * 1000)
+    assert "Tried to allocate 1.75 GiB" in quoted(answer.data)
+    assert answer.err == "pdoctor: stdin: more than 5,000 bytes; the rest was not read\n"
+
+
+def test_an_archive_of_logs_is_read_like_its_folder(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "job.zip", "w") as archive:
+        archive.writestr("logs/rank3.log", OOM)
+        archive.writestr("../../etc/\x1b[2J", "x\n")
+    answer = pdoctor("analyze", tmp_path / "job.zip", "--json")
+    assert f"{tmp_path}/job.zip:logs/rank3.log" in quoted(answer.data)
+    assert "\x1b" not in answer.out + answer.err
+    assert os.listdir(tmp_path) == ["job.zip"]
 
 
 def test_hostile_log_text_never_reaches_the_terminal_live(tmp_path: Path) -> None:

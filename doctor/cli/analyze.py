@@ -11,7 +11,7 @@ from doctor.cli import options
 from doctor.cli.main import FOUND, OK, UNDETERMINED
 from doctor.cli.settings import SEVERITIES
 from doctor.messages import say
-from doctor.session.analyze import analyze_paths
+from doctor.session.analyze import STDIN, analyze_paths
 from doctor.session.inputs import InputError
 from doctor.session.report import Report
 
@@ -49,13 +49,14 @@ def analyze(
 ) -> int:
     """Find the root cause in what a job left behind.
 
-    PATH is a log, a job configuration, a pasted node dump (nvidia-smi, dmesg, df ...), or a folder of them, in any
-    mixture; what a file is, is told by its content.
+    PATH is a log, a job configuration, a pasted node dump (nvidia-smi, dmesg, df ...), or a folder or archive (zip,
+    tar) of them, in any mixture; what a file is, is told by its content. A PATH of - is standard input.
     """
     if explain is not None and as_json:
         raise click.UsageError("--explain is for people and has no JSON form: leave one of the two out")
+    stdin = sys.stdin.buffer if STDIN in paths and sys.stdin is not None else None
     try:
-        report = analyze_paths(paths, rules_dirs=rules, answers=answers)
+        report = analyze_paths(paths, rules_dirs=rules, answers=answers, stdin=stdin)
     except InputError as error:
         raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
     if explain is not None:

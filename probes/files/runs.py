@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 PACKED = re.compile(r"\.(?:gz|zst|zstd|xz|bz2|log|txt|out|err|json)$", re.IGNORECASE)
+ARCHIVE = re.compile(r"\.(?:zip|tar|tar\.\w{1,4}|t[gx]z|tbz2?|tzst):", re.IGNORECASE)
 PLACES = re.compile(
     r"(?<![a-z])(?:(?:global|local|worker|world)?[_.-]?rank|node|host|worker|master|server|machine|pod|launcher|gpu|device|"
     r"task|proc|process|attempt|restart|replica|pid|job|part|shard)s?[-_.]?[a-z]?\d+(?!\d)",
@@ -59,8 +60,13 @@ def runs_of(names: Sequence[str]) -> Mapping[str, str]:
     return runs
 
 
+def folders(name: str) -> str:
+    """`name` with an archive (`node3.tar.gz:rank0.log`) taken as the folder that it was made of."""
+    return ARCHIVE.sub("/", name.replace("\\", "/"))
+
+
 def _file(name: str) -> _File:
-    path = name.replace("\\", "/").strip("/")
+    path = folders(name).strip("/")
     while PACKED.search(path):
         path = PACKED.sub("", path)
     return _File(name, path, path.rpartition("/")[0])

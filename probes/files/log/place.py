@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from probes.files.runs import PACKED
+from probes.files.runs import PACKED, folders
 
 RANK = re.compile(r"(?<![a-z])(?:global[_-]?)?rank[_-]?(\d+)(?!\d)", re.IGNORECASE)
 LOCAL = re.compile(r"(?<![a-z])(?:local[_-]?rank|gpu|device)[_-]?(\d+)(?!\d)", re.IGNORECASE)
@@ -30,7 +30,7 @@ class Place:
 
 def place(name: str) -> Place:
     """The place of the log called `name`; the file's own name counts before its folders'."""
-    name = name.replace("\\", "/")
+    name = folders(name)
     if match := TORCHRUN.search(name):
         return Place(None, _small(match[2]), _host(name[: match.start()]), _small(match[1]))
     parts = [_bare(part) for part in reversed(name.split("/"))][:4]

@@ -142,17 +142,20 @@ def chunks(source: Path | bytes, warn: Warn, limit: int | None = None) -> Iterat
     A damaged archive gives what could be read and a warning. Unpacking stops after `limit` bytes (by default RATIO
     times the stored size), with a warning. OSError if `source` cannot be opened.
     """
+    yield from _without_zeros(_decoded(unpacked(source, warn, limit), warn))
+
+
+def unpacked(source: Path | bytes, warn: Warn, limit: int | None = None) -> Iterator[bytes]:
+    """The bytes of `source` as `chunks` reads them, before they are taken for text."""
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb", buffering=0) as raw:
         size = len(source) if isinstance(source, bytes) else os.fstat(raw.fileno()).st_size
         head = raw.read(6)
         raw.seek(0) if raw.seekable() else None
         for magic, kind, opener in MAGIC:
             if head.startswith(magic):
-                bytes_of = _unpacked(raw, kind, opener, warn, limit or max(FLOOR, RATIO * size))
-                break
-        else:
-            bytes_of = _plain(raw, head)
-        yield from _without_zeros(_decoded(bytes_of, warn))
+                yield from _unpacked(raw, kind, opener, warn, limit or max(FLOOR, RATIO * size))
+                return
+        yield from _plain(raw, head)
 
 
 def _plain(raw: IO[bytes], head: bytes) -> Iterator[bytes]:

@@ -21,6 +21,7 @@ from probes.files.runs import runs_of
         ["logs/a/rank0.log", "logs/a/rank1.log"],
         ["n1.log", "n2.log"],
         ["n0/rank0.log", "n1/rank8.log"],
+        ["node0.tar.gz:rank0.log", "node1.tar.gz:rank8.log"],
     ],
 )
 def test_one_run(names: list[str]) -> None:
@@ -42,6 +43,7 @@ def test_one_run(names: list[str]) -> None:
         (["bench_8gpus.log", "bench_16gpus.log"], ["bench_8gpus", "bench_16gpus"]),
         (["before/rank0.log", "before/rank1.log", "after/rank0.log"], ["before", "before", "after"]),
         (["alpha/rank0.log", "alpha/rank1.log", "beta/rank0.log"], ["alpha", "alpha", "beta"]),
+        (["alpha.zip:rank0.log", "alpha.zip:rank1.log", "beta.tar.gz:rank0.log"], ["alpha", "alpha", "beta"]),
         (["before_rank0.log", "before_rank1.log", "after_rank0.log"], ["before", "before", "after"]),
     ],
 )

@@ -1,0 +1,118 @@
+"""Archives are read as the folders that they were made of: a member is shown as `archive:member`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from doctor.session import tar, zips
+from doctor.session.contents import SAMPLE, File
+from doctor.session.inputs import MAX_FILES, SKIPPED_FOLDERS
+from doctor.session.kinds import is_text
+from doctor.session.notes import Note
+from doctor.session.spool import Spool
+from doctor.session.tar import DamagedError, Member
+from probes.files.log.stream import MAGIC, chunks, unpacked
+
+RATIO, FLOOR = 200, 256 << 20
+"""An archive may unpack to RATIO times its size, and to FLOOR bytes in any case."""
+
+DEPTH = 1
+"""An archive within an archive is opened; one within that is not."""
+
+PACKED = (*(magic for magic, _, _ in MAGIC), zips.MAGIC)
+SKIPPED = SKIPPED_FOLDERS | {"__MACOSX"}
+
+
+@dataclass(slots=True)
+class Room:
+    """Bytes that an archive, with the archives in it, may unpack to."""
+
+    whole: int
+    left: int
+
+
+def expanded(files: Iterable[File], spool: Spool, notes: list[Note]) -> list[File]:
+    """`files` with the members of archives in the place of these. What is passed over, and why, goes to `notes`."""
+    found: list[File] = []
+    for file in files:
+        most = max(FLOOR, RATIO * file.bytes)
+        _expand(file, Room(most, most), spool, notes, found)
+    return found
+
+
+def _expand(file: File, room: Room, spool: Spool, notes: list[Note], found: list[File], depth: int = 0) -> None:
+    path = Path(file.path)
+    if not (kind := _kind(path)):
+        found.append(file)
+        return
+    if depth > DEPTH:
+        notes.append(Note("input.nested", file.name))
+        return
+    remarks: list[str] = []
+    before, binary = len(found) + len(notes), 0
+    try:
+        for member in _members(path, kind, room.left, remarks.append):
+            if len(found) >= MAX_FILES:
+                notes.append(Note("input.too_many", file.name, {"limit": str(MAX_FILES)}))
+                break
+            if SKIPPED & {*member.name.split("/")} or member.name.rpartition("/")[2].startswith("._"):
+                continue
+            pieces = _until_damage(member, remarks)
+            first = next(pieces, b"")
+            if first and not _of_use(first):
+                binary += 1
+                continue
+            stored, size, cut = spool.save(chain([first], pieces), room.left, member.time)
+            room.left -= size
+            _expand(File(str(stored), f"{file.name}:{member.name}", size), room, spool, notes, found, depth + 1)
+            if cut:
+                remarks.append(f"unpacks to more than {room.whole - room.left:,} bytes: only these were read")
+                break
+    except (DamagedError, OSError) as error:
+        remarks.append(str(error))
+    notes += [Note("input.archive_damaged", file.name, {"reason": remarks[0]})] if remarks else []
+    notes += [Note("input.archive_binary", file.name, {"n": str(binary)})] if binary else []
+    if len(found) + len(notes) == before:
+        notes.append(Note("input.archive_empty", file.name))
+
+
+def _kind(path: Path) -> str:
+    """zip, tar, or nothing for a file that is no archive, or one that cannot be read."""
+    with suppress(OSError), path.open("rb") as file:
+        head = file.read(tar.BLOCK)
+        if head.startswith(zips.MAGIC):
+            return "zip"
+        if head.startswith(PACKED):
+            head = next(unpacked(path, _quiet), b"")
+        return "tar" if tar.is_tar(head) else ""
+    return ""
+
+
+def _members(path: Path, kind: str, limit: int, warn: Callable[[str], None]) -> Iterator[Member]:
+    if kind == "zip":
+        yield from zips.zip_members(path)
+        return
+    with path.open("rb") as file:
+        packed = file.read(8).startswith(PACKED)
+        file.seek(0)
+        yield from tar.members(tar.Unpacked(unpacked(path, warn, limit)) if packed else tar.Stored(file))
+
+
+def _until_damage(member: Member, remarks: list[str]) -> Iterator[bytes]:
+    try:
+        yield from member.pieces
+    except DamagedError as error:
+        remarks.append(f"{member.name}: {error}")
+
+
+def _of_use(head: bytes) -> bool:
+    """Is this the beginning of a text, or of something packed? A checkpoint is not laid down only to be passed over."""
+    return head.startswith(PACKED) or is_text(next(chunks(head, _quiet), b"")[:SAMPLE])
+
+
+def _quiet(remark: str) -> None:
+    """What is remarked here is remarked again when the file is read."""
