@@ -199,7 +199,8 @@ def changes(rule: Rule, remedy: Remedy, report: Report) -> list[tuple[str, str]]
         found.append(("command", _lines(command)))
     if patch := change.get("patch"):
         values = report.patched.get((rule.id, remedy.id), {})
-        found.append(("config", "\n".join(_assignment(key, patch[key], values.get(key)) for key in patch)))
+        changed = [_assignment(key, patch[key], values.get(key)) for key in patch if not _same(values.get(key))]
+        found += [("config", "\n".join(changed))] if changed else []
     if code := change.get("code"):
         found.append(("code", _lines(code)))
     flags = dict(change.get("flags") or {})
@@ -215,6 +216,11 @@ def _lines(value: Any) -> str:
 
 def _export(name: str, value: Any) -> str:
     return f"unset {name}" if value is None else f"export {name}={shlex.quote(str(value))}"
+
+
+def _same(patched: Patched | None) -> bool:
+    """Is the setting already what a remedy would set it to?"""
+    return patched is not None and patched.then is not None and patched.then == patched.now
 
 
 def _assignment(key: str, wanted: Any, patched: Patched | None) -> str:

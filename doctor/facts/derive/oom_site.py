@@ -56,7 +56,7 @@ OPERATIONS: Mapping[str, str] = {
     "zero_buffer": r"buf_[01]\b|ipg_bu|ipg_grad|reduce_bucket|reduce_independent_p_g|allreduce_bucket|__add_grad|"
     r"flatten_dense_tensors|reduce_and_partition|partition_grads|extra_large_param|:average_tensor: |__avg_scatter",
     "loss": r"cross_entropy|lm_head|log_softmax|(?<!router_)(?<!gate_)logits|log_?probs?\b|nll_loss|entropy_from|"
-    r"output_layer|loss_fct\(|loss_fn\(|LMLoss|embed_out|masked_ce|vocab_parallel|logprob",
+    r"postprocess_packed_seqs|output_layer|loss_fct\(|loss_fn\(|LMLoss|embed_out|masked_ce|vocab_parallel|logprob",
     "attention": r"attn_weights?|attention_scores|attn_scores|attention_probs|attn_probs|softmax\(\w*scores|"
     r"(?<!log_)\b(?:score|sim|dots|energy|attn)\w* = |"
     r"\bq(?:uery|uery_states|_states)?\w* ?@ ?k|einsum\(.{1,40}\b(?:q|query)\w*, ?\w*k|"
