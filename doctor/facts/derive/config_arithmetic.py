@@ -100,6 +100,7 @@ FORMULAS = (
     Formula("config.dp", ("config.world_size", "config.framework"), data_parallel, optional=DEGREES),
     Formula("config.vpp", ("config.num_layers", "config.pp", "config.layers_per_virtual_stage"), chunks),
     Formula("config.grad_accum", ("config.global_batch", "config.micro_batch", "config.dp"), quotient),
+    Formula("config.global_batch", ("config.prompts_per_step",), product, optional=("config.num_generations",)),
     Formula("config.global_batch", ("config.micro_batch", "config.grad_accum", "config.dp"), product),
     Formula("config.num_microbatches", ("config.pp_microbatches",), same),
     Formula("config.num_microbatches", ("config.global_batch", "config.micro_batch", "config.dp"), quotient),

@@ -43,6 +43,8 @@ OTHER_MODELS = frozenset(
         "val_kwargs", "vision_config", "audio_config",
     }
 )  # fmt: skip
+# Settings in such sections on which the batch of the training depends.
+OF_THE_TRAINING = frozenset({"rollout.n"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +96,10 @@ TABLE: tuple[tuple[str, Converter, str], ...] = (
      " tensor_model_parallel parallelism_config_tp_size model_parallel_size intra_layer_model_parallel_size"),
     ("pp", count, "pipeline_model_parallel_size pipeline_parallel_degree pipeline_parallel_size pp_size"
      " transformer_pipeline_model_parallel_size pipe_parallel_size pipeline_model_parallel"),
-    ("cp", count, "context_parallel_size context_parallel_degree cp_size ulysses_sequence_parallel_size"
-     " sequence_parallel_size sp_size ds_sequence_parallel_size parallelism_config_cp_size ring_attn_size"
-     " context_parallel ulysses_parallel_size"),
+    ("cp", count, "context_parallel_size context_parallel_degree cp_size sequence_parallel_size"
+     " parallelism_config_cp_size ring_attn_size context_parallel"),
+    ("cp", presets.ulysses, "ulysses_sequence_parallel_size sp_size ds_sequence_parallel_size ulysses_parallel_size"
+     " parallelism_config_sp_size"),
     ("ep", count, "expert_model_parallel_size expert_parallel_degree expert_parallel_size ep_size ep_world_size"
      " moe_expert_parallel_size expert_model_parallel"),
     ("etp", count, "expert_tensor_parallel_size expert_tensor_parallel_degree etp_size"),
@@ -109,10 +112,16 @@ TABLE: tuple[tuple[str, Converter, str], ...] = (
      " num_virtual_stages_per_pipeline_rank vpp_size virtual_pp_size"),
     ("layers_per_virtual_stage", count, "num_layers_per_virtual_pipeline_stage pipeline_parallel_layers_per_stage"),
     ("pp_schedule", lower, "pipeline_parallel_schedule pipeline_schedule pp_schedule"),
-    ("pp_uneven", presets.layout, "pipeline_model_parallel_layout pipeline_model_parallel_split_rank"
-     " decoder_first_pipeline_num_layers decoder_last_pipeline_num_layers num_layers_in_first_pipeline_stage"
-     " num_layers_in_last_pipeline_stage pipeline_parallel_split_points pipeline_parallel_module_fqns_per_model_part"),
-    ("pp_uneven", flag, "account_for_embedding_in_pipeline_split account_for_loss_in_pipeline_split"),
+    ("pp_uneven", presets.layout, "pipeline_model_parallel_split_rank pipeline_parallel_split_points"
+     " pipeline_parallel_module_fqns_per_model_part hybrid_layer_pattern hybrid_override_pattern"),
+    ("pp_layout", presets.by_hand("config.pp_layout"), "pipeline_model_parallel_layout"),
+    ("first_stage_layers", presets.by_hand("config.first_stage_layers"), "decoder_first_pipeline_num_layers"
+     " num_layers_in_first_pipeline_stage"),
+    ("last_stage_layers", presets.by_hand("config.last_stage_layers"), "decoder_last_pipeline_num_layers"
+     " num_layers_in_last_pipeline_stage"),
+    ("embedding_as_layer", presets.as_layer("config.embedding_as_layer"), "account_for_embedding_in_pipeline_split"),
+    ("loss_as_layer", presets.as_layer("config.loss_as_layer"), "account_for_loss_in_pipeline_split"),
+    ("vp_group", count, "microbatch_group_size_per_vp_stage microbatch_group_size_per_virtual_pipeline_stage"),
     ("sequence_parallel", flag, "sequence_parallel sequence_parallel_enabled"),
     ("distributed_optimizer", flag, "use_distributed_optimizer"),
     # ---- ZeRO and FSDP
@@ -128,7 +137,9 @@ TABLE: tuple[tuple[str, Converter, str], ...] = (
      " deepspeed_config_path deepspeed_plugin.hf_ds_config"),
     ("fsdp", presets.fsdp, "fsdp trainer.strategy distributed.strategy actor.strategy distributed_type strategy"
      " tune.strategy"),
-    ("fsdp", flag, "use_fsdp use_megatron_fsdp use_torch_fsdp2 enable_fsdp"),
+    ("fsdp", flag, "use_fsdp enable_fsdp"),
+    ("fsdp", flags(fsdp=True, megatron_fsdp=True), "use_megatron_fsdp use_custom_fsdp"),
+    ("fsdp", flags(fsdp=True, torch_fsdp2=True), "use_torch_fsdp2"),
     ("fsdp_version", whole, "fsdp_version"),
     ("fsdp_strategy", presets.sharding, "fsdp_sharding_strategy sharding_strategy data_parallel_sharding_strategy"),
     ("fsdp_limit_all_gathers", flag, "limit_all_gathers fsdp_limit_all_gathers"),
@@ -154,6 +165,8 @@ TABLE: tuple[tuple[str, Converter, str], ...] = (
     ("moe_ffn_hidden_size", count, "moe_ffn_hidden_size moe_intermediate_size"),
     ("gated_mlp", flag, "swiglu gated_linear_unit"),
     ("gated_mlp", presets.gated, "hidden_act"),
+    ("decoder_layers", count, "decoder_num_layers"),
+    ("max_positions", count, "max_position_embeddings"),
     ("num_heads", count, "num_attention_heads n_heads n_head"),
     ("num_kv_heads", count, "num_key_value_heads num_query_groups n_kv_heads"),
     ("head_dim", count, "head_dim kv_channels"),
@@ -178,14 +191,16 @@ TABLE: tuple[tuple[str, Converter, str], ...] = (
      " per_device_batch_size"),
     ("global_batch", count, "global_batch_size deepspeed.train_batch_size train_global_batch_size ds.train_batch_size"
      " ds_config.train_batch_size deepspeed_config.train_batch_size openrlhf.train_batch_size total_train_batch_size"
-     " global_train_batch_size ppo_mini_batch_size"),
+     " global_train_batch_size"),
+    ("prompts_per_step", count, "ppo_mini_batch_size"),
     ("grad_accum", count, "gradient_accumulation_steps accumulate_grad_batches grad_accum_steps grad_accum"),
     ("pp_microbatches", count, "pipeline_parallel_microbatches num_pp_microbatches num_microbatches"
      " ds_pipe_microbatches"),
     ("eval_batch", count, "per_device_eval_batch_size eval_batch_size"),
     ("eval_accumulation_steps", count, "eval_accumulation_steps"),
     ("max_tokens_per_gpu", count, "max_tokens_per_gpu ppo_max_token_len_per_gpu train_mb_tokens max_token_len_per_gpu"),
-    ("num_generations", count, "num_generations n_samples_per_prompt num_generations_per_prompt"),
+    ("num_generations", count, "num_generations n_samples_per_prompt num_generations_per_prompt rollout.n"),
+    ("dynamic_batch", flag, "use_dynamic_bsz"),
     ("group_by_length", flag, "group_by_length"),
     ("packing", flag, "packing sample_packing neat_packing sequence_packing.enabled use_remove_padding"),
     # ---- numerics
@@ -210,6 +225,8 @@ TABLE: tuple[tuple[str, Converter, str], ...] = (
     ("recompute", flag_as("selective"), "recompute_activations"),
     ("recompute", flag_as("none", "full"), "no_gradient_checkpointing disable_gradient_checkpointing"),
     ("recompute_layers", count, "recompute_num_layers activations_checkpoint_num_layers"),
+    ("recompute_method", lower, "recompute_method activations_checkpoint_method"),
+    ("reentrant", flag, "use_reentrant gradient_checkpointing_use_reentrant use_reentrant_gc"),
     ("attention", presets.attention, "attn_implementation flash_attn attn_impl attention_backend attn_backend attn_mode"
      " attn_type _attn_implementation"),
     ("attention", flag_as("flash", None), "flash_attention use_flash_attn use_flash_attn_v2 use_flash_attention"
@@ -246,6 +263,7 @@ TABLE: tuple[tuple[str, Converter, str], ...] = (
     ("moe_expert_bias", flag, "moe_router_enable_expert_bias"),
     ("moe_capacity_factor", number, "moe_expert_capacity_factor moe_capacity_factor capacity_factor"
      " moe_train_capacity_factor"),
+    ("moe_pad_to_capacity", flag, "moe_pad_expert_input_to_capacity"),
     ("moe_dispatcher", lower, "moe_token_dispatcher_type"),
     ("moe_grouped_gemm", flag, "moe_grouped_gemm"),
 )  # fmt: skip
@@ -258,14 +276,14 @@ def _table() -> dict[str, Knob]:
 
 def normal(key: str) -> str:
     """`--Tensor-Parallel.Size` as the table writes it."""
-    return re.sub(r"\[\d*\]", "", key).strip("-+~ \"'").replace("-", "_").lower()
+    return re.sub(r"\[\d*\]|(?<=\.)-+", "", key).strip("-+~ \"'").replace("-", "_").lower()
 
 
 @cache
 def find(key: str) -> Knob | None:
     """The knob that the dotted `key` names, by its longest known ending; None outside the training's own settings."""
     parts = normal(key).split(".")[-8:]
-    if not OTHER_MODELS.isdisjoint(parts[:-1]):
+    if not OTHER_MODELS.isdisjoint(parts[:-1]) and ".".join(parts[-2:]) not in OF_THE_TRAINING:
         return None
     table = _table()
     return next((knob for tail in _tails(parts) if (knob := table.get(tail))), None)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from probes.files.job_config.values import Reading, count, text, whole
+from doctor.facts.model import Value
+from probes.files.job_config.values import Converter, Reading, count, flag, text, whole
 
 FSDP1_STRATEGIES = {
     "1": "full_shard",
@@ -47,6 +49,33 @@ def ipc_host(value: str) -> Reading:
 
 def layout(value: str) -> Reading:
     return None if value.lower() in ("none", "[]") else True
+
+
+def by_hand(name: str) -> Converter:
+    """A setting `name` that lays the layers out over the stages: a number of layers, or a whole layout."""
+
+    def convert(value: str) -> Reading:
+        if value.lower() in ("none", "[]"):
+            return None
+        given = text(value) if name == "config.pp_layout" else count(value)
+        return None if given is None else {name: given, "config.pp_uneven": True}
+
+    return convert
+
+
+def as_layer(name: str) -> Converter:
+    """A switch by which the embedding or the loss counts as one more layer of the pipeline."""
+
+    def convert(value: str) -> Mapping[str, Value]:
+        return {name: flag(value), "config.pp_uneven": flag(value)}
+
+    return convert
+
+
+def ulysses(value: str) -> Reading:
+    """Ranks over which a sequence is split and, for attention, the heads (DeepSpeed-Ulysses)."""
+    size = count(value)
+    return None if size is None else {"config.cp": size, "config.ulysses": size}
 
 
 def deepspeed(value: str) -> Reading:

@@ -108,7 +108,9 @@ class _Reader:
     def start(self, setting: Setting, found: Sequence[Setting]) -> None:
         """Note a program that the command starts."""
         sheet, program, line = self.sheet, setting.program, setting.line
-        if framework := framework_of(setting.value) or framework_of(program):
+        # `megatron sft` is a command of ms-swift.
+        own = "swift" if program == "swift" else ""
+        if framework := own or framework_of(setting.value) or framework_of(program):
             sheet.state("config.framework", framework, line)
         if program in LAUNCHERS:
             sheet.state("config.launcher", LAUNCHERS[program], line)
@@ -162,7 +164,7 @@ class _Reader:
             sheet.state("config.nnodes", 1, 0, Quality.DERIVED)
         if self.slurm:
             sheet.state("config.srun", self.runs_under_slurm, 0)
-            if self.runs_under_slurm and not self.programs & {"torchrun", "deepspeed_launcher", "accelerate"}:
+            if self.runs_under_slurm and not self.programs & {"torchrun", "deepspeed_launcher", "accelerate", "ray"}:
                 for fact in sheet.reading().facts:
                     if fact.name == "config.tasks_per_node":
                         sheet.state("config.nproc_per_node", fact.value, fact.source.line)
