@@ -31,6 +31,7 @@ lint: $(READY)
 
 docs: $(READY)
 	@$(BIN)/pdoctor rules pages docs/rules
+	@$(BIN)/pdoctor rules pages docs/rules/zh --lang zh
 
 bench: $(READY)
 	@$(BIN)/python -m bench

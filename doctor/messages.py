@@ -205,6 +205,19 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "truth.TRUE": ("holds", "成立"),
     "truth.FALSE": ("does not hold", "不成立"),
     "truth.UNKNOWN": ("not known", "未知"),
+    # rules search
+    "search.line": ("line {line}: {meaning} ({event})", "第 {line} 行：{meaning}（{event}）"),
+    "search.where": ("; counts in full where {where}", "；满足 {where} 时才完全成立"),
+    "search.more": ("and {n} more: add -n {all}", "另有 {n} 条：加上 -n {all}"),
+    "search.unread": (
+        "known messages, but no rule counts them as a sign: {names}",
+        "是已知消息，但没有规则将其作为迹象：{names}",
+    ),
+    "search.nothing": (
+        "no rule holds these words, and no known message is in them",
+        "没有规则包含这些词，其中也没有已知消息",
+    ),
+    "search.meant": ("; did you mean: {words}", "；是否想找：{words}"),
     # units and lists
     "unit.s": ("s", "秒"),
     "unit.min": ("min", "分钟"),

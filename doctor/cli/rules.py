@@ -11,13 +11,16 @@ import click
 from doctor.cli import options
 from doctor.cli.lazy import LazyGroup
 from doctor.cli.main import FOUND, OK
+from doctor.cli.settings import SEVERITIES
 
 
 class Rules(LazyGroup):
     lazy: ClassVar = {
         "list": ("doctor.cli.rules:list_rules", "Every rule: id, severity, cause, title."),
         "show": ("doctor.cli.rules:show", "The page of a rule: what shows it, what follows, what cures it."),
-        "pages": ("doctor.cli.rules:write_pages", "Write the pages of all rules, with an index, into a folder."),
+        "search": ("doctor.cli.rule_search:search", "Find rules by a line of a log, or by words."),
+        "beliefs": ("doctor.cli.beliefs:beliefs", "What people believe about distributed training, and what is true."),
+        "pages": ("doctor.cli.rules:write_pages", "Write the pages of all rules, with indexes, into a folder."),
         "check": ("doctor.cli.rules:check", "Read every file and say what is wrong, with its place."),
         "test": ("doctor.cli.rules:run_tests", "Run the tests inside the rule files."),
         "new": ("doctor.cli.rules:new", "Begin a rule: one file, with its tests."),
@@ -30,18 +33,26 @@ def rules() -> None:
 
 
 @click.command("list")
+@click.option("--area", metavar="AREA", help="Only the rules of one area, such as oom or nccl.")
+@click.option("--severity", type=click.Choice(SEVERITIES), help="Only the rules of one severity.")
 @options.rules
 @options.lang
-def list_rules(rules: tuple[Path, ...], lang: str) -> int:
+def list_rules(area: str | None, severity: str | None, rules: tuple[Path, ...], lang: str) -> int:
     """Every rule: id, severity, cause, title."""
     from doctor.messages import say
+    from doctor.rulebase.errors import suggestion
     from doctor.rulebase.load import load_rulebase
     from doctor.views.safe import visible
 
     loaded = load_rulebase(rules)
+    areas = sorted({rule.area for rule in loaded.base.rules.values()})
+    if area and area not in areas:
+        raise click.UsageError(f"no area is called {area}{suggestion(area, areas)}; there are {', '.join(areas)}")
     for rule in sorted(loaded.base.rules.values(), key=lambda rule: rule.id):
-        severity = say(lang, f"severity.{rule.severity}")
-        click.echo(f"{rule.id:8}{severity:10}{visible(rule.cause):36}  {visible(rule.title.get(lang))}")
+        if (area and rule.area != area) or (severity and rule.severity != severity):
+            continue
+        grade = say(lang, f"severity.{rule.severity}")
+        click.echo(f"{rule.id:8}{grade:10}{visible(rule.cause):36}  {visible(rule.title.get(lang))}")
     for problem in loaded.problems:
         options.note(str(problem))
     return OK
@@ -72,16 +83,18 @@ def show(rule: str, rules: tuple[Path, ...], lang: str) -> int:
 @options.rules
 @options.lang
 def write_pages(folder: Path, rules: tuple[Path, ...], lang: str) -> int:
-    """Write a Markdown page for every rule into FOLDER, and index.md with the rules and the messages they read."""
+    """Write a Markdown page for every rule into FOLDER, and indexes of them by id, by message and by cause.
+
+    index.html there finds pages by words or by a pasted line, without a server.
+    """
     from doctor.rulebase.load import load_rulebase
-    from doctor.rulebase.pages import index, page
+    from doctor.rulebase.site import files
 
     base = load_rulebase(rules).base
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for rule in base.rules.values():
-            (folder / f"{rule.id}.md").write_text(page(rule, base, lang), encoding="utf-8")
-        (folder / "index.md").write_text(index(base, lang), encoding="utf-8")
+        for name, text in files(base, lang):
+            (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise click.UsageError(f"{folder} cannot be written: {error.strerror}") from None
     click.echo(f"{len(base.rules)} pages in {folder}")
@@ -93,12 +106,13 @@ def write_pages(folder: Path, rules: tuple[Path, ...], lang: str) -> int:
 @options.quiet
 def check(rules: tuple[Path, ...], quiet: bool) -> int:
     """Read every file of the rule base and say what is wrong, with its place and what would be right."""
+    from doctor.rulebase.beliefs import read_beliefs
     from doctor.rulebase.lint import lint
     from doctor.rulebase.load import read_rulebase
     from doctor.views.safe import visible
 
     loaded = read_rulebase(rules)
-    faults = lint(loaded)
+    faults = [*lint(loaded), *read_beliefs(rules, loaded.base.rules).problems]
     for fault in faults:
         click.echo(visible(str(fault)))
     if faults:

@@ -30,7 +30,7 @@ def read_settings(start: Path | None = None) -> dict[str, Any]:
             options[name] = convert(value, path.parent)
         except ValueError as error:
             raise click.UsageError(f"{path}: {key} = {value!r}: {error}") from None
-    rules = dict.fromkeys(("list", "show", "check", "test", "new"), options)
+    rules = dict.fromkeys(("list", "show", "search", "pages", "check", "test", "new"), options)
     return {"analyze": options, "rules": rules}
 
 

@@ -32,22 +32,6 @@ def page(rule: Rule, base: RuleBase, lang: str = "en") -> str:
     return "\n".join(_lines(rule, base, lang)).rstrip() + "\n"
 
 
-def index(base: RuleBase, lang: str = "en") -> str:
-    """A table of all rules, and by each message that can be read the rules that read it, with links to their pages."""
-    lines = ["# " + ("Rules" if lang == "en" else "规则"), "", "| id | cause | title |", "| --- | --- | --- |"]
-    for rule in sorted(base.rules.values(), key=lambda r: r.id):
-        lines.append(f"| [{rule.id}]({rule.id}.md) | {rule.cause} | {rule.title.get(lang)} |")
-    lines += ["", "## " + ("By message" if lang == "en" else "按日志信息"), ""]
-    readers: dict[str, list[str]] = {}
-    for rule in base.rules.values():
-        for event in sorted({event for signal in rule.signals.values() for event in signal.events}):
-            readers.setdefault(event, []).append(rule.id)
-    for event in sorted(readers):
-        links = ", ".join(f"[{rule_id}]({rule_id}.md)" for rule_id in sorted(readers[event]))
-        lines.append(f"- {_meaning(event, base, lang)}: {links}")
-    return "\n".join(lines) + "\n"
-
-
 def _lines(rule: Rule, base: RuleBase, lang: str) -> Iterator[str]:
     def word(key: str) -> str:
         return WORDS[key][1 if lang == "zh" else 0]

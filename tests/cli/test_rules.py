@@ -21,6 +21,23 @@ def test_show_takes_an_id_or_a_cause(name: str, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.startswith("# HNG009 ")
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_show_prints_the_page_that_pages_writes(lang: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rules", "pages", str(tmp_path), "--lang", lang]) == 0
+    capsys.readouterr()
+    assert run(["rules", "show", "HNG009", "--lang", lang]) == 0
+    assert capsys.readouterr().out == (tmp_path / "HNG009.md").read_text(encoding="utf-8")
+
+
+def test_list_takes_an_area_and_a_severity(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rules", "list", "--area", "moe", "--severity", "fatal"]) == 0
+    listed = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
+    rules = read_rulebase().base.rules.values()
+    assert listed == {rule.id for rule in rules if rule.area == "moe" and rule.severity == "fatal"} != set()
+    assert run(["rules", "list", "--area", "mo"]) == 2
+    assert "no area is called mo, did you mean moe?" in capsys.readouterr().err
+
+
 def test_show_suggests_what_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["rules", "show", "cuda-oom-one-rnak"]) == 2
     assert "did you mean cuda-oom-one-rank?" in capsys.readouterr().err
