@@ -9,19 +9,30 @@ from doctor.planner.errors import PlanError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpu:
-    """One model of GPU. memory: B; peak_bf16, peak_fp8: dense FLOP/s, 0 where the unit does not exist or is not known;
-    memory_bandwidth: B/s; nvlink: B/s per direction, 0 without NVLink; pcie: B/s per direction. `source` names where
-    the figures stand; `verified` is False where no primary source was read."""
+    """One model of GPU.
+
+    memory: B that a program can have; peak_bf16, peak_fp16, peak_fp8: dense FLOP/s; memory_bandwidth: B/s; nvlink,
+    pcie: B/s per direction, nvlink 0 where there is none. None where a figure is not known: ask with `known`. `source`
+    names where the figures stand; `verified` is False where no primary source was read.
+    """
 
     name: str
     memory: float
-    peak_bf16: float
-    peak_fp8: float
-    memory_bandwidth: float
-    nvlink: float
-    pcie: float
+    peak_bf16: float | None
+    peak_fp16: float | None
+    peak_fp8: float | None
+    memory_bandwidth: float | None
+    nvlink: float | None
+    pcie: float | None
     source: str
     verified: bool = True
+
+    def known(self, figure: str) -> float:
+        """That figure; raises PlanError where the table has none."""
+        value: float | None = getattr(self, figure)
+        if value is None:
+            raise PlanError(f"{figure} of {self.name} is not known; describe the GPU with its figures")
+        return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,7 +71,7 @@ def model_flops(job: Job, causal: bool = False) -> float:
 
 def mfu(job: Job, step_time: float, causal: bool = False) -> float:
     """Model FLOP utilisation, 0 to 1: FLOP that the model needs over what the GPUs could do in `step_time` seconds."""
-    return model_flops(job, causal) / (step_time * job.cluster.gpus * job.cluster.gpu.peak_bf16)
+    return model_flops(job, causal) / (step_time * job.cluster.gpus * job.cluster.gpu.known("peak_bf16"))
 
 
 def recomputed_share(job: Job) -> float:
