@@ -16,7 +16,7 @@ from doctor.facts.model import Event, Fact, Quality, Source, Value
 from doctor.facts.store import FactStore
 from doctor.facts.xid_table import Nvlink5, decode, xids
 
-NEEDS = ("event:kernel.xid", "gpu.bus_id", "gpu.recovery_action")
+NEEDS = ("event:kernel.xid", "gpu.bus_id", "gpu.recovery_action", "gpu.reset_required")
 GIVES = (
     *("gpu.xids", "gpu.xid_first", "gpu.xid_follow_on", "gpu.xid_families", "gpu.xid_meaning", "gpu.xid_severity"),
     *("gpu.xid_points", "gpu.xid_actions", "gpu.recovery_needed", "gpu.nvlink5_errors"),
@@ -39,7 +39,7 @@ FOLLOWERS: Mapping[str, frozenset[str]] = {
 HANGS_AFTER_APPLICATION = 109
 """A kernel that faulted may keep its context from switching: then 109 follows an application's code."""
 
-_OWN = re.compile(r"Xid \([^)\r\n]{4,24}\): (?P<code>\d{1,4})")
+_OWN = re.compile(r"Xid \([^)\r\n]{4,48}\): (?P<code>\d{1,4})")
 _BUS = re.compile(r"(?:(?P<domain>[0-9a-f]{4,8}):)?(?P<bus>[0-9a-f]{2}):(?P<device>[0-9a-f]{2})", re.IGNORECASE)
 _RECOVERY = re.compile(
     r"recovery action changed from .{1,60} to (?P<code>0x[0-9a-fA-F]{1,2})? ?\(?(?P<text>[\w ]{3,40})"
@@ -69,6 +69,9 @@ def derive(store: FactStore) -> Iterator[Fact]:
     for fact in store.every("gpu.recovery_action"):
         if (needed := _needed(0, str(fact.value))) is not None:
             gpus[fact.entity].recovery = (needed, fact.source)
+    for fact in store.every("gpu.reset_required"):
+        if fact.value is True and gpus[fact.entity].recovery in (None, ("", fact.source)):
+            gpus[fact.entity].recovery = ("reset", fact.source)
     for entity, seen in gpus.items():
         yield from _gpu(entity, seen)
     yield from _job(list(gpus.values()))
@@ -101,8 +104,8 @@ def _take(seen: Seen, event: Event) -> None:
 
 
 def _harmless(link: Nvlink5) -> bool:
-    """The table has the driver go on; without a row, the word in the message decides."""
-    return link.resolution == "IGNORE" if link.resolution else not link.fatal
+    """The table lets the driver go on; where it leaves that to Xid 154 or has no row, the message's word decides."""
+    return not link.fatal if link.resolution in ("", "XID_154_EVAL") else link.resolution == "IGNORE"
 
 
 def _follows(seen: Seen, code: int, family: str) -> bool:

@@ -157,7 +157,7 @@ def _gpu_facts(section: Block, rows: list[_Row], gpu: str) -> Iterator[Fact]:
 
 def _flag(text: str) -> bool | None:
     word = text.split(maxsplit=1)[0].rstrip("*") if text else ""
-    return {"Yes": True, "Enabled": True, "No": False, "Disabled": False}.get(word)
+    return {"Yes": True, "Enabled": True, "True": True, "No": False, "Disabled": False, "False": False}.get(word)
 
 
 def _share(text: str) -> float | None:
@@ -224,6 +224,12 @@ _FIELDS: Mapping[tuple[str, str], tuple[str, Callable[[str], Scalar | None]]] = 
     ("Fabric", "Status"): ("gpu.fabric_status", _text),
     ("Fabric", "CliqueId"): ("gpu.fabric_clique", _text),
     ("Health", "Bandwidth"): ("gpu.fabric_bandwidth", _text),
+    ("Health", "Summary"): ("gpu.fabric_health", _text),
+    ("Health", "Route Unhealthy"): ("gpu.fabric_route_unhealthy", _flag),
+    ("Health", "Incorrect Configuration"): ("gpu.fabric_configuration", _text),
+    ("BAR1 Memory Usage", "Total"): ("gpu.bar1_total", size),
+    ("*", "Reset Required"): ("gpu.reset_required", _flag),
+    ("*", "SRAM Threshold Exceeded"): ("gpu.sram_threshold_exceeded", _flag),
 }
 
 
