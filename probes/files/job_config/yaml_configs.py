@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 KEY_LINE = re.compile(r"\s*(?:- )?[\"']?([A-Za-z_][\w.-]*)[\"']?\s*:(?:\s|$)(.*)")
 # The pure-Python reader takes about a second for 200 KiB; real configurations hold a few.
 LARGEST = 512 * 1024
+# Sections that set variables for the job.
+ENVIRONMENT = frozenset({"env", "envs", "env_vars", "environment", "env_variables", "environment_variables"})
 MOST_NODES = 20_000
 DEEPEST = 60
 # Frameworks by a key that only their files have.
@@ -26,6 +28,7 @@ TELLING = (
     ("swift", re.compile(r"^(?:tuner_type|train_type)\s*:", re.MULTILINE)),
     ("nemo", re.compile(r"^\s*(?:_target_\s*:\s*[\"']?nemo|(?:megatron_cfg|dtensor_cfg|step_scheduler)\s*:)", re.M)),
     ("lightning", re.compile(r"_target_\s*:\s*[\"']?(?:pytorch_)?lightning", re.MULTILINE)),
+    ("megatron", re.compile(r"^\s*[\"']?--(?:tensor-model-parallel-size|micro-batch-size|num-layers)\b", re.MULTILINE)),
     ("hf", re.compile(r"^per_device_train_batch_size\s*:", re.MULTILINE)),
 )  # fmt: skip
 
@@ -51,7 +54,12 @@ def read(sheet: Sheet, text: str) -> int:
             break
     known = 0
     for key, value, line in scalars(sheet, text):
-        known += sheet.setting(key, value, line)
+        section, _, name = key.rpartition(".")
+        if section.rsplit(".", 1)[-1].lower() in ENVIRONMENT and name == name.upper():
+            sheet.variable(name, value, line)
+            known += 1
+        else:
+            known += sheet.setting(key, value, line)
     return known
 
 

@@ -183,3 +183,26 @@ def test_secrets_are_not_kept() -> None:
     everything = repr(reading)
     assert not any(secret in everything for secret in ("abc123", "tok99", "tok98", "s1 "))
     assert facts("export TOKENIZERS_PARALLELISM=false\n")["env.TOKENIZERS_PARALLELISM"] == "false"
+
+
+def test_ray_is_started_by_one_task_and_spreads_by_itself() -> None:
+    found = facts("#!/bin/bash\n#SBATCH --nodes=2\nsrun --ntasks=1 ray start --head\npython -m verl.trainer.main_ppo\n")
+    assert "world_size" not in found and found["nnodes"] == 2
+
+
+def test_megatron_sft_is_a_command_of_swift() -> None:
+    assert facts("NPROC_PER_NODE=8 megatron sft --max_length 8192")["framework"] == "swift"
+
+
+def test_layers_by_hand_and_heads_that_ulysses_splits() -> None:
+    found = facts("torchrun pretrain_gpt.py --decoder-first-pipeline-num-layers 5 --account-for-loss-in-pipeline-split")
+    assert (found["first_stage_layers"], found["loss_as_layer"], found["pp_uneven"]) == (5, True, True)
+    found = facts("python -m verl.trainer.main_ppo actor_rollout_ref.actor.ulysses_sequence_parallel_size=4")
+    assert (found["cp"], found["ulysses"]) == (4, 4)
+
+
+def test_completions_of_a_prompt_belong_to_the_training() -> None:
+    found = facts(
+        "python -m verl.trainer.main_ppo actor_rollout_ref.rollout.n=5 actor_rollout_ref.rollout.tensor_model_parallel_size=2"
+    )
+    assert found["num_generations"] == 5 and "tp" not in found

@@ -97,3 +97,10 @@ def test_toml_that_does_not_parse_is_read_by_line() -> None:
     text = "[training]\nseq_len = 4096\nlocal_batch_size = \n[parallelism]\ntensor_parallel_degree = 2\n"
     assert facts(text, "a.toml")["tp"] == 2
     assert warnings(text, "a.toml")[0].startswith("a.toml:3: not valid TOML")
+
+
+def test_flags_as_keys_and_variables_of_a_section() -> None:
+    text = "ENV_VARS:\n  CUDA_DEVICE_MAX_CONNECTIONS: 1\nMODEL_ARGS:\n  --tensor-model-parallel-size: 2\n"
+    assert facts(text, "model_config.yaml") == {
+        "framework": "megatron", "tp": 2, "env.CUDA_DEVICE_MAX_CONNECTIONS": "1",
+    }  # fmt: skip
