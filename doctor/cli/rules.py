@@ -87,13 +87,16 @@ def write_pages(folder: Path, rules: tuple[Path, ...], lang: str) -> int:
 
     index.html there finds pages by words or by a pasted line, without a server.
     """
+    from doctor.rulebase.belief_page import beliefs_page
+    from doctor.rulebase.beliefs import read_beliefs
     from doctor.rulebase.load import load_rulebase
     from doctor.rulebase.site import files
 
     base = load_rulebase(rules).base
+    beliefs = beliefs_page(read_beliefs(rules), lang)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in files(base, lang):
+        for name, text in (*files(base, lang), ("beliefs.md", beliefs)):
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise click.UsageError(f"{folder} cannot be written: {error.strerror}") from None

@@ -94,7 +94,7 @@ def read_files(
             events |= found
         elif path.name == "causes.yaml":
             causes |= attempt(path, shown, read_causes) or {}
-        elif folder != "questions":
+        elif folder not in ("questions", "beliefs"):
             rule = attempt(path, shown, lambda data, shown=shown: read_rule(data, shown))  # type: ignore[misc]
             if rule is not None and rule.id in rules:
                 problems.append(RuleError(f"rule {rule.id} exists already: {rules[rule.id][0].path}", shown))

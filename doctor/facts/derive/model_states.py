@@ -6,7 +6,7 @@ States are parameters, gradients and what the optimizer keeps; activations, buff
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from doctor.facts.derive.config_arithmetic import sources
 from doctor.facts.derive.model_sizes import params_from_name, params_from_shape
@@ -23,7 +23,10 @@ SETUP = (
     *("offload_param", "lora", "quantization", "trainable_params"),
 )
 NEEDS = tuple(f"config.{name}" for name in ("params", "model", *SHAPE, *SETUP))
-GIVES = ("config.params", "config.state_bytes", "config.state_bytes_per_gpu", "config.host_state_bytes_per_node")
+GIVES = (
+    *("config.params", "config.state_bytes", "config.state_bytes_per_gpu", "config.stage1_bytes_per_gpu"),
+    "config.host_state_bytes_per_node",
+)
 
 ADAM = 12.0
 """Bytes a parameter of mixed-precision Adam: fp32 weights and two fp32 moments (ZeRO, 1910.02054, section 3.1)."""
@@ -163,6 +166,7 @@ def _of(store: FactStore, entity: str) -> list[Fact]:
     for name, value in (
         ("config.state_bytes", state_bytes(setup)),
         ("config.state_bytes_per_gpu", state_bytes_per_gpu(setup)),
+        ("config.stage1_bytes_per_gpu", state_bytes_per_gpu(replace(setup, zero_stage=1, zero_hpz=1))),
         ("config.host_state_bytes_per_node", host_state_bytes_per_node(setup)),
     ):
         if value is not None:

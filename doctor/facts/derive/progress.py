@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from itertools import pairwise
 from math import isfinite
 from statistics import fmean, median
 
+from doctor.facts.derive.card import card_memory
 from doctor.facts.derive.series import steps
 from doctor.facts.model import Event, Fact, Quality, Source, Value
 from doctor.facts.progress_bar import is_training
@@ -43,7 +43,6 @@ SERIES = (
 """The lines that a run's progress is read from."""
 BUSY = 0.3
 """Utilisation from which a snapshot of nvidia-smi is taken for one of the running job."""
-_SIZE = re.compile(r"\b(\d{2,3}) ?GB?\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,12 +249,12 @@ def _memory(entity: str, events: Sequence[Event], store: FactStore) -> Iterator[
     if used:
         peak, event = max(used, key=lambda pair: pair[0])
         yield _fact("run.memory_max", int(peak), entity, [event])
-        total = _capacity(store)
+        card = card_memory(store)
         if percents:
             share, at = max(percents, key=lambda pair: pair[0])
             yield _fact("run.memory_share", share / 100, entity, [at])
-        elif total is not None:
-            yield _fact("run.memory_share", min(peak / total, 1.0), entity, [event])
+        elif card is not None:
+            yield _fact("run.memory_share", min(peak / card[0], 1.0), entity, [event])
         series = [(value, e) for value, e in used if e.name != "megatron.memory"]
         used = series or used
         values = [value for value, _ in used]
@@ -269,19 +268,6 @@ def _memory(entity: str, events: Sequence[Event], store: FactStore) -> Iterator[
     retries = [(value, e) for e in events if (value := number(e, "alloc_retries")) is not None]
     if retries:
         yield _fact("run.alloc_retries", int(retries[-1][0]), entity, [retries[0][1], retries[-1][1]])
-
-
-def _capacity(store: FactStore) -> float | None:
-    """Bytes of a card: measured, printed by the job, or told by the name of the card."""
-    for fact in store.every("gpu.memory_total"):
-        if isinstance(fact.value, int | float) and fact.value > 0:
-            return float(fact.value)
-    for event in store.events("gpu.capacity"):
-        if (value := number(event, "capacity")) is not None and value > 0:
-            return value
-    names = [str(fact.value) for name in ("gpu.name", "config.gpu_model") for fact in store.every(name)]
-    found = next((match for name in names if (match := _SIZE.search(name))), None)
-    return float(found[1]) * 1024**3 if found else None
 
 
 def _snapshot(store: FactStore) -> tuple[float, tuple[Source, ...]] | None:

@@ -247,6 +247,7 @@ TABLE: tuple[tuple[str, Converter, str], ...] = (
     ("overlap_param_gather", flag, "overlap_param_gather"),
     ("tp_comm_overlap", flag, "tp_comm_overlap"),
     ("num_workers", whole, "num_workers dataloader_num_workers dataset_num_workers"),
+    ("mock_data", flag, "mock_data"),
     ("pin_memory", flag, "dataloader.pin_memory dataloader_pin_memory"),
     ("save_interval", count, "save_interval save_steps save_freq checkpoint.interval ckpt_every_steps"
      " step_scheduler.ckpt_every_steps"),
@@ -261,6 +262,7 @@ TABLE: tuple[tuple[str, Converter, str], ...] = (
     ("moe_aux_coeff", number, "moe_aux_loss_coeff router_aux_loss_coef moe_aux_loss_coef moe_loss_coeff"
      " aux_loss_coef moe_loss_weight moe_aux_loss_weight aux_loss_alpha"),
     ("moe_expert_bias", flag, "moe_router_enable_expert_bias"),
+    ("moe_random_routing", flag, "moe_router_force_load_balancing debug_moe_force_load_balance moe_force_load_balance"),
     ("moe_capacity_factor", number, "moe_expert_capacity_factor moe_capacity_factor capacity_factor"
      " moe_train_capacity_factor"),
     ("moe_pad_to_capacity", flag, "moe_pad_expert_input_to_capacity"),
