@@ -77,6 +77,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "find out {name} ({meaning}) and hand it over with --answers",
         "查明 {name}，并通过 --answers 提供",
     ),
+    "next.answer": ("--answer {question}=... with one of: {answers}", "--answer {question}=...，可选：{answers}"),
     "next.separates": ("tells apart: {causes}", "可区分：{causes}"),
     # places
     "place.job": ("the whole job", "整个作业"),
@@ -177,6 +178,28 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "{path}: {name} = {value}: should be {type}",
         "{path}：{name} = {value}：应为 {type}",
     ),
+    "answers.question": ("{path}: unknown question {name}{hint}", "{path}：未知的问题 {name}{hint}"),
+    "answers.key": (
+        "{path}: {name} = {value}{hint}: should be one of {keys}",
+        "{path}：{name} = {value}{hint}：应为 {keys} 之一",
+    ),
+    # questions on a terminal
+    "ask.head": ("question", "问题"),
+    "ask.dont_know": ("I do not know", "不知道"),
+    "ask.stop": ("stop asking", "不再提问"),
+    "ask.prompt": ("number: ", "编号："),
+    "ask.again": ("a number from 0 to {most} is needed", "请输入 0 到 {most} 的编号"),
+    "ask.before": ("before: {ranking}", "之前：{ranking}"),
+    "ask.now": ("now:    {ranking}", "现在：{ranking}"),
+    "ask.same": ("nothing changes", "没有变化"),
+    "ask.nobody": ("no cause stands out", "没有突出的原因"),
+    "ask.done": ("nothing more is worth asking", "没有值得再问的问题"),
+    "ask.saved": ("answers saved: {path}", "答案已保存：{path}"),
+    "answers.exists": (
+        "{path} exists already: it is overwritten only if it was given as the file of answers",
+        "{path} 已存在：只有它同时是给出的答案文件时才会覆盖",
+    ),
+    "answers.unwritable": ("{path} cannot be written: {reason}", "{path} 无法写入：{reason}"),
     "answers.hint": (", did you mean {name}?", "，是否想写 {name}？"),
     # --explain
     "explain.holds": ("{rule} {title}: holds, {label} ({belief})", "{rule} {title}：成立，{label}（{belief}）"),
@@ -224,6 +247,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "unit.h": ("h", "小时"),
     "list.and": (", ", "、"),
     "list.apart": (" / ", " / "),
+    "list.choices": (", ", "，"),
     "list.or": (" or ", " 或 "),
 }
 

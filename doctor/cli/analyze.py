@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -11,7 +12,10 @@ from doctor.cli import options
 from doctor.cli.main import FOUND, OK, UNDETERMINED
 from doctor.cli.settings import SEVERITIES
 from doctor.messages import say
-from doctor.session.analyze import STDIN, analyze_paths
+from doctor.rulebase.load import load_rulebase
+from doctor.session.analyze import STDIN, judge, read_paths
+from doctor.session.answers import Answers, add_answers, read_answers
+from doctor.session.answers import save_answers as save_answers_to
 from doctor.session.inputs import InputError
 from doctor.session.report import Report
 
@@ -28,7 +32,12 @@ from doctor.session.report import Report
     show_default=True,
     help="Exit with 1 for root causes of this severity or graver.",
 )
-@click.option("--answers", type=click.Path(), metavar="FILE", help="YAML with facts that only a person knows.")
+@click.option("--answers", type=click.Path(), metavar="FILE", help="YAML with facts and answers to questions.")
+@click.option(
+    "--answer", "words", multiple=True, metavar="QUESTION=KEY", help="One answer; may be given several times."
+)
+@click.option("--save-answers", type=click.Path(dir_okay=False), metavar="FILE", help="Write all answers to FILE.")
+@click.option("--no-input", is_flag=True, help="Ask nothing, even on a terminal.")
 @options.rules
 @options.lang
 @options.no_color
@@ -41,6 +50,9 @@ def analyze(
     facts: bool,
     fail_on: str,
     answers: str | None,
+    words: tuple[str, ...],
+    save_answers: str | None,
+    no_input: bool,
     rules: tuple[Path, ...],
     lang: str,
     no_color: bool,
@@ -51,14 +63,23 @@ def analyze(
 
     PATH is a log, a job configuration, a pasted node dump (nvidia-smi, dmesg, df ...), or a folder or archive (zip,
     tar) of them, in any mixture; what a file is, is told by its content. A PATH of - is standard input.
+
+    On a terminal the report is followed by questions, as long as an answer is worth having.
     """
     if explain is not None and as_json:
         raise click.UsageError("--explain is for people and has no JSON form: leave one of the two out")
     stdin = sys.stdin.buffer if STDIN in paths and sys.stdin is not None else None
+    if save_answers is not None and os.path.exists(save_answers) and not _same(save_answers, answers):
+        raise click.UsageError(say(lang, "answers.exists", path=save_answers))
     try:
-        report = analyze_paths(paths, rules_dirs=rules, answers=answers, stdin=stdin)
+        loaded = load_rulebase(rules)
+        base = loaded.base
+        told = read_answers(answers, base.catalogue, base.questions) if answers else Answers()
+        told = add_answers(told, words, base.questions)
+        material = read_paths(paths, loaded, stdin=stdin)
     except InputError as error:
         raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
+    report = judge(material, told)
     if explain is not None:
         return _explain(report, explain, lang, no_color)
     if as_json:
@@ -69,6 +90,16 @@ def analyze(
         from doctor.views.text import print_report
 
         print_report(report, sys.stdout, lang, verbose, not no_color, facts)
+        if not no_input and stdin is None and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
+            from doctor.cli.ask import converse
+
+            first = report
+            report, told = converse(material, told, report, lang, not no_color)
+            if _roots(report) != _roots(first):
+                print()
+                print_report(report, sys.stdout, lang, verbose, not no_color, facts)
+    if save_answers is not None:
+        _save(save_answers, told, lang)
     if as_json and not quiet:
         from doctor.views.present import warnings
 
@@ -83,6 +114,22 @@ def status(report: Report, fail_on: str) -> int:
     if any(SEVERITIES.index(root.severity) <= limit for root in report.diagnosis.roots):
         return FOUND
     return UNDETERMINED if report.diagnosis.verdict == "undetermined" else OK
+
+
+def _roots(report: Report) -> list[str]:
+    return [root.rule.id for root in report.diagnosis.roots]
+
+
+def _same(path: str, other: str | None) -> bool:
+    return other is not None and os.path.exists(other) and os.path.samefile(path, other)
+
+
+def _save(path: str, told: Answers, lang: str) -> None:
+    try:
+        save_answers_to(path, told)
+    except OSError as error:
+        raise click.UsageError(say(lang, "answers.unwritable", path=path, reason=error.strerror or error)) from None
+    options.note(say(lang, "ask.saved", path=path))
 
 
 def _explain(report: Report, name: str, lang: str, no_color: bool) -> int:

@@ -30,7 +30,7 @@ def read_settings(start: Path | None = None) -> dict[str, Any]:
             options[name] = convert(value, path.parent)
         except ValueError as error:
             raise click.UsageError(f"{path}: {key} = {value!r}: {error}") from None
-    rules = dict.fromkeys(("list", "show", "search", "pages", "check", "test", "new"), options)
+    rules = dict.fromkeys(("list", "show", "search", "pages", "questions", "check", "test", "new"), options)
     return {"analyze": options, "rules": rules}
 
 
@@ -94,6 +94,7 @@ KEYS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "json": ("as_json", _flag),
     "lang": ("lang", _one_of(LANGUAGES)),
     "no-color": ("no_color", _flag),
+    "no-input": ("no_input", _flag),
     "quiet": ("quiet", _flag),
     "rules": ("rules", _paths),
     "verbose": ("verbose", _flag),

@@ -57,16 +57,20 @@ def candidates(rules: Iterable[Rule], situation: Situation) -> tuple[list[Candid
 def weigh(rule: Rule, situation: Situation, entity: str = "job") -> Candidate:
     """The belief in `rule` for `entity`: prior log-odds plus what its signals add, one a group."""
     outcomes = tuple(observe(signal, situation, entity) for signal in rule.signals.values())
-    odds = log(rule.prior / (1 - rule.prior))
-    groups: dict[str, list[float]] = defaultdict(list)
-    for outcome in outcomes:
-        groups[rule.signals[outcome.signal].group or outcome.signal].append(outcome.weight)
-    odds += sum(_strongest(weights) for weights in groups.values())
+    odds = log(rule.prior / (1 - rule.prior)) + added(rule, {o.signal: o.weight for o in outcomes})
     condition = holds(rule.condition, {outcome.signal: outcome.truth for outcome in outcomes})
     shown = [o for o in outcomes if o.truth is Truth.TRUE and o.signal not in rule.condition.none]
     entities = (entity,) if entity != "job" else _places(rule, shown)
     symptoms = frozenset(id(event) for o in shown for event in o.events if is_symptom(event, situation))
     return Candidate(rule, odds, condition, outcomes, entities, symptoms, probability(odds))
+
+
+def added(rule: Rule, weights: Mapping[str, float]) -> float:
+    """What signals of these weights add to the log-odds of `rule`, one a group."""
+    groups: dict[str, list[float]] = defaultdict(list)
+    for name, weight in weights.items():
+        groups[rule.signals[name].group or name].append(weight)
+    return sum(_strongest(together) for together in groups.values())
 
 
 def _strongest(weights: list[float]) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from doctor.engine.candidates import Candidate, candidates, is_symptom, weigh
 from doctor.engine.explain import Consequences, consequences, follows
-from doctor.engine.model import Diagnosis, Finding, Label, Role, Verdict
-from doctor.engine.next_step import next_steps
+from doctor.engine.information import Hypothesis, shares
+from doctor.engine.model import Diagnosis, Finding, Label, Role, Suspect, Verdict
+from doctor.engine.next_step import groups_of, next_steps, questions
 from doctor.engine.roots import UNSURE, compete, parents, rank_key
 from doctor.engine.situation import NOT_OWN, Situation
 from doctor.facts.model import Event, Symptom
@@ -31,8 +33,11 @@ FEW_LINES = 20
 """Fewer lines than these, none of them known, are too little to call a job healthy."""
 
 
-def diagnose(store: FactStore, rulebase: RuleBase) -> Diagnosis:
-    """The causes that best explain what is known, what follows from them, and what would tell more."""
+def diagnose(store: FactStore, rulebase: RuleBase, asked: frozenset[str] = frozenset()) -> Diagnosis:
+    """The causes that best explain what is known, what follows from them, and what would tell more.
+
+    `asked` are questions that a person had and could not answer: they are not put again.
+    """
     situation = Situation(store, dict(rulebase.events))
     usable = [rule for rule in rulebase.rules.values() if rule.status != "deprecated"]
     found, ruled_out = candidates(usable, situation)
@@ -45,14 +50,29 @@ def diagnose(store: FactStore, rulebase: RuleBase) -> Diagnosis:
     tops = {f.rule.id for f in findings if f.role is Role.ROOT}
     roots = sorted((c for c in found if c.rule.id in tops), key=rank_key)
     unexplained = _unexplained(found, explained, situation)
+    verdict = _verdict(findings, unexplained, situation)
+    groups = groups_of(roots, found, ruled_out, verdict is Verdict.UNDETERMINED)
+    asking = questions(groups, rulebase, situation, asked)
     return Diagnosis(
-        verdict=_verdict(findings, unexplained, situation),
+        verdict=verdict,
         findings=tuple(findings),
         ruled_out=tuple(ruled_out),
-        next_steps=next_steps(roots, found, rulebase),
+        next_steps=next_steps(roots, found, rulebase, asking),
         unexplained=unexplained,
         missing=tuple(dict.fromkeys(n for c in found for o in c.outcomes for n in o.missing)),
+        questions=asking,
+        suspects=_suspects(groups, found),
     )
+
+
+def _suspects(groups: Sequence[Sequence[Hypothesis]], found: list[Candidate]) -> tuple[Suspect, ...]:
+    """What is still possible, most probable first: findings as they are believed, others by their share."""
+    believed = {candidate.rule.id: candidate.belief for candidate in found}
+    share: dict[str, float] = {}
+    for group in groups:
+        for hypothesis, part in zip(group, shares(group), strict=True):
+            share.setdefault(hypothesis.rule.id, believed.get(hypothesis.rule.id, part))
+    return tuple(Suspect(*item) for item in sorted(share.items(), key=lambda item: -item[1]))
 
 
 def _finding(
@@ -137,7 +157,9 @@ def _verdict(findings: list[Finding], unexplained: tuple[Event, ...], situation:
 def _stopped_early(situation: Situation) -> bool:
     """Does a log end while the job still starts, or hold next to nothing? Such a job may as well hang."""
     own = [event for event in situation.store.events() if event.name not in NOT_OWN]
-    ends = {event.source.path: event.source.line for event in situation.store.events("log.last_line")}
+    ends: dict[str, int] = {}
+    for last in situation.store.events("log.last_line"):  # one a rank, several of which may share a file
+        ends[last.source.path] = max(last.source.line, ends.get(last.source.path, 0))
     if not own:
         return bool(ends) and max(ends.values()) < FEW_LINES
     incomplete = situation.store.get("nccl.init_incomplete")

@@ -104,7 +104,10 @@ class RuledOut:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """What to do next to tell causes apart. `gain` is the expected drop of entropy in bits."""
+    """What to do next to tell causes apart. `gain` is the expected drop of entropy in bits, `cost` seconds.
+
+    `asks` is the id of the question that it asks, if it does.
+    """
 
     kind: str
     id: str
@@ -113,11 +116,24 @@ class NextStep:
     facts: tuple[str, ...] = ()
     how: str = ""
     how_zh: str = ""
+    cost: float = 60.0
+    asks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A cause among those that are still possible, with its share of the probability."""
+
+    rule: str
+    belief: float
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The answer: roots first, what follows from them, what was ruled out and what could not be looked at."""
+    """The answer: roots first, what follows from them, what was ruled out and what could not be looked at.
+
+    `questions` are those worth asking a person, best first; `suspects` the causes they decide between.
+    """
 
     verdict: Verdict
     findings: tuple[Finding, ...]
@@ -125,6 +141,8 @@ class Diagnosis:
     next_steps: tuple[NextStep, ...] = ()
     unexplained: tuple[Event, ...] = ()
     missing: tuple[str, ...] = ()
+    questions: tuple[NextStep, ...] = ()
+    suspects: tuple[Suspect, ...] = ()
 
     @property
     def roots(self) -> tuple[Finding, ...]:

@@ -20,12 +20,6 @@ def observe(signal: Signal, situation: Situation, entity: str) -> Outcome:
     return _event(signal, situation, entity) if signal.events else _fact(signal, situation, entity)
 
 
-def _weight(signal: Signal, truth: Truth) -> float:
-    if truth is Truth.UNKNOWN:
-        return 0.0
-    return signal.weight_present if truth is Truth.TRUE else signal.weight_absent
-
-
 def _event(signal: Signal, situation: Situation, entity: str) -> Outcome:
     """TRUE when enough occurrences match; without any log nothing can be said of their absence."""
     text = " or ".join(signal.events) + (f" where {signal.where}" if signal.where else "")
@@ -94,13 +88,13 @@ def _fact(signal: Signal, situation: Situation, entity: str) -> Outcome:
         return Outcome(
             signal.name,
             truth,
-            _weight(signal, truth),
+            signal.weight(truth),
             signal.when,
             shown,
             entities=tuple(p for p in places if p != "job"),
         )
     return Outcome(
-        signal.name, truth, _weight(signal, truth), signal.when, (), tuple(missing) if truth is Truth.UNKNOWN else ()
+        signal.name, truth, signal.weight(truth), signal.when, (), tuple(missing) if truth is Truth.UNKNOWN else ()
     )
 
 

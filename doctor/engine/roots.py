@@ -12,6 +12,9 @@ from doctor.rulebase.truth import Truth
 UNSURE = 0.49
 """The most a cause is believed while its condition is unknown: it may be named, never asserted."""
 
+SURE = 0.95
+"""A cause believed as much needs no further step."""
+
 
 def rank_key(candidate: Candidate) -> tuple[bool, int, float, int]:
     """Order of candidates: what is more likely than not, then the graver, the more believed, what explains more."""

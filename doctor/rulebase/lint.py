@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from doctor.facts.derive import derivations
 from doctor.rulebase.errors import RuleError
+from doctor.rulebase.expression import fact_names
 from doctor.rulebase.load import Loaded
 from doctor.rulebase.model import Rule, RuleBase
 from doctor.rulebase.names import Known, event_fields
 from doctor.rulebase.patterns import faults
 
 _TEMPLATE = re.compile(r"\{([\w.]+)(?::(\w+))?\}")
+TOLD, ANSWERS = "told.", "answer"
+"""How facts that only a person knows begin, and the group of the signals that use them."""
+
 FORMATS = ("", "bytes", "seconds", "int", "percent")
 
 
@@ -23,6 +28,7 @@ def lint(loaded: Loaded) -> list[RuleError]:
             found += [RuleError(f"{rule.id}: {message}", rule.path) for message in check(rule, loaded.base)]
     found += [RuleError(message) for message in _events(loaded.base)]
     found += [RuleError(message) for message in _circles(loaded.base)]
+    found += [RuleError(message) for message in _questions(loaded.base)]
     return found
 
 
@@ -74,7 +80,24 @@ def _evidence(rule: Rule, base: RuleBase) -> Iterator[str]:
                 yield f"evidence {signal}: format {form!r} is not one of {', '.join(FORMATS[1:])}"
 
 
-RULE_CHECKS: tuple[Callable[[Rule, RuleBase], Iterator[str]], ...] = (_tests, _texts, _sources, _remedies, _evidence)
+def _told(rule: Rule, base: RuleBase) -> Iterator[str]:
+    for signal in rule.signals.values():
+        told = [name for name in fact_names(signal.when) if name.startswith(TOLD)] if signal.when else []
+        if told and signal.group != ANSWERS and signal.name not in rule.condition.none:
+            yield (
+                f"signal {signal.name} uses {told[0]}, so its group must be {ANSWERS}: what people say is counted once "
+                "and does not drown what was seen"
+            )
+
+
+RULE_CHECKS: tuple[Callable[[Rule, RuleBase], Iterator[str]], ...] = (
+    _tests,
+    _texts,
+    _sources,
+    _remedies,
+    _evidence,
+    _told,
+)
 
 
 def _events(base: RuleBase) -> Iterator[str]:
@@ -82,6 +105,24 @@ def _events(base: RuleBase) -> Iterator[str]:
         for pattern in spec.patterns:
             for fault in faults(pattern):
                 yield f"event {spec.name}: pattern {pattern!r} {fault}"
+
+
+def _questions(base: RuleBase) -> Iterator[str]:
+    used = {n for rule in base.rules.values() for s in rule.signals.values() if s.when for n in fact_names(s.when)}
+    used |= {name for derivation in derivations() for name in derivation.NEEDS}
+    given: set[str] = set()
+    for question in base.questions.values():
+        given |= question.gives
+        for name in sorted(question.gives - used):
+            yield f"question {question.id} gives {name}, which no signal and no derivation uses"
+        texts = {"text": question.text, "why": question.why}
+        texts |= {f"answer {answer.key}": answer.text for answer in question.answers}
+        for name, text in texts.items():
+            if not text.zh:
+                yield f"question {question.id}: {name} has no zh text"
+    for name, spec in base.catalogue.items():
+        if "question" in spec.providers and name not in given:
+            yield f"fact {name} is to come from a question, and no question gives it"
 
 
 def _circles(base: RuleBase) -> Iterator[str]:

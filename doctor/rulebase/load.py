@@ -12,8 +12,9 @@ from doctor.facts.model import EventSpec, FactSpec
 from doctor.rulebase import pack
 from doctor.rulebase.document import MisplacedError, load_yaml, locate
 from doctor.rulebase.errors import RuleError
-from doctor.rulebase.model import Cause, Rule, RuleBase
+from doctor.rulebase.model import Cause, Question, Rule, RuleBase
 from doctor.rulebase.names import Known, check_references, check_rule
+from doctor.rulebase.questions import check_question, read_questions
 from doctor.rulebase.read import read_catalogue, read_causes, read_events, read_rule
 
 T = TypeVar("T")
@@ -73,6 +74,7 @@ def read_files(
     catalogue, events = dict(facts), dict(messages)
     causes: dict[str, Cause] = {}
     rules: dict[str, tuple[Rule, Path]] = {}
+    asked: dict[str, tuple[Question, Path, str]] = {}
 
     def attempt(path: Path, shown: str, read: Callable[[Any], T]) -> T | None:
         try:
@@ -94,7 +96,13 @@ def read_files(
             events |= found
         elif path.name == "causes.yaml":
             causes |= attempt(path, shown, read_causes) or {}
-        elif folder not in ("questions", "beliefs"):
+        elif folder == "questions":
+            for question in attempt(path, shown, read_questions) or ():
+                if question.id in asked:
+                    problems.append(RuleError(f"question {question.id} exists already: {asked[question.id][2]}", shown))
+                else:
+                    asked[question.id] = (question, path, shown)
+        elif folder != "beliefs":
             rule = attempt(path, shown, lambda data, shown=shown: read_rule(data, shown))  # type: ignore[misc]
             if rule is not None and rule.id in rules:
                 problems.append(RuleError(f"rule {rule.id} exists already: {rules[rule.id][0].path}", shown))
@@ -107,7 +115,13 @@ def read_files(
         problems += [_placed(error, path, rule.path) for error in (*wrong, *check_references(rule, known))]
         if not wrong:
             good[rule.id] = rule
-    return Loaded(RuleBase(good, events, catalogue, causes), tuple(problems))
+    questions: dict[str, Question] = {}
+    for question, path, shown in asked.values():
+        faults = check_question(question, known)
+        problems += [_placed(error, path, shown) for error in faults]
+        if not faults:
+            questions[question.id] = question
+    return Loaded(RuleBase(good, events, catalogue, causes, questions), tuple(problems))
 
 
 def read_rulebase(folders: Sequence[Path] = ()) -> Loaded:

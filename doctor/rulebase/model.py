@@ -9,6 +9,7 @@ from math import log
 from typing import Any
 
 from doctor.facts.model import EventSpec, FactSpec, Scope
+from doctor.rulebase.truth import Truth
 
 PRIORS: Mapping[str, float] = {"rare": 0.005, "uncommon": 0.03, "common": 0.10, "frequent": 0.25}
 """How often a cause is met among jobs in trouble; calibrated on scored cases."""
@@ -80,6 +81,12 @@ class Signal:
         """Log-odds that its absence adds; a line may be missing merely because the log was cut."""
         shown = 1 - EXCERPT if self.events else 1.0
         return log((1 - shown * self.if_cause) / (1 - shown * self.otherwise))
+
+    def weight(self, truth: Truth) -> float:
+        """What the signal adds when it is there, when it is not, and (nothing) when that is not known."""
+        if truth is Truth.UNKNOWN:
+            return 0.0
+        return self.weight_present if truth is Truth.TRUE else self.weight_absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +176,37 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """One of the answers to choose from: what it says, the facts it gives, and how often it is given (relative)."""
+
+    key: str
+    text: Text
+    gives: Mapping[str, bool | int | float | str]
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What only a person knows. `why` says what the answer separates.
+
+    `cost` is the person's effort in seconds, reading included; `asks_when` an expression: where it is false the
+    question makes no sense and is not asked.
+    """
+
+    id: str
+    text: Text
+    why: Text
+    answers: tuple[Answer, ...]
+    cost: float
+    asks_when: str = ""
+
+    @property
+    def gives(self) -> frozenset[str]:
+        """The facts that some answer gives."""
+        return frozenset(name for answer in self.answers for name in answer.gives)
+
+
+@dataclass(frozen=True, slots=True)
 class RuleBase:
     """Everything the engine reasons with: rules, messages that can be read, names that can be known."""
 
@@ -176,3 +214,4 @@ class RuleBase:
     events: Mapping[str, EventSpec]
     catalogue: Mapping[str, FactSpec]
     causes: Mapping[str, Cause] = field(default_factory=dict)
+    questions: Mapping[str, Question] = field(default_factory=dict)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
 from doctor.engine.diagnose import diagnose
 from doctor.facts.derive import run_derivations
-from doctor.facts.model import Fact
+from doctor.facts.model import Event, Fact
 from doctor.facts.store import FactStore
 from doctor.rulebase.load import Loaded, load_rulebase
 from doctor.rulebase.model import RuleBase
-from doctor.session.answers import read_answers
+from doctor.session.answers import Answers, read_answers
 from doctor.session.archives import expanded
 from doctor.session.contents import File
 from doctor.session.gather import gather
 from doctor.session.inputs import InputError, collect
 from doctor.session.notes import Note
 from doctor.session.patches import patched
-from doctor.session.report import Report
+from doctor.session.report import Input, Report
 from doctor.session.spool import Spool
 
 STDIN, STDIN_NAME, PIECE = "-", "stdin", 1 << 20
@@ -42,40 +42,65 @@ def analyze_paths(
     `rulebase` and `facts` are taken as they are. The path `-` stands for `stdin`, where that is given.
     Raises InputError when a path does not exist, when nothing at all could be read, or when the answers are wrong.
     """
-    with Spool() as spool:
-        return _analyze(paths, rules_dirs, answers, rulebase, facts, stdin, spool)
+    loaded = Loaded(rulebase) if rulebase is not None else load_rulebase(rules_dirs)
+    told = read_answers(answers, loaded.base.catalogue, loaded.base.questions) if answers else Answers()
+    return judge(read_paths(paths, loaded, facts, stdin), told)
 
 
-def _analyze(
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What was read, and the rules to judge it by: kept while a person is asked, since each answer judges it anew."""
+
+    loaded: Loaded
+    inputs: tuple[Input, ...]
+    facts: tuple[Fact, ...]
+    events: tuple[Event, ...]
+    notes: tuple[Note, ...]
+
+
+def read_paths(
     paths: Sequence[str | os.PathLike[str]],
-    rules_dirs: Sequence[Path],
-    answers: str | None,
-    rulebase: RuleBase | None,
+    loaded: Loaded,
+    facts: Iterable[Fact] = (),
+    stdin: IO[bytes] | None = None,
+) -> Material:
+    """Reads the files at and below `paths`; raises InputError as above."""
+    with Spool() as spool:
+        return _read(paths, loaded, facts, stdin, spool)
+
+
+def _read(
+    paths: Sequence[str | os.PathLike[str]],
+    loaded: Loaded,
     facts: Iterable[Fact],
     stdin: IO[bytes] | None,
     spool: Spool,
-) -> Report:
+) -> Material:
     places = [path for path in paths if stdin is None or path != STDIN]
     found = collect(places)
-    loaded = Loaded(rulebase) if rulebase is not None else load_rulebase(rules_dirs)
-    base = loaded.base
-    stated = list(read_answers(answers, base.catalogue)) if answers else []
     piped, notes = _piped(stdin, spool) if stdin is not None and STDIN in paths else ([], [])
     notes += [replace(note, path=_shown(note.path, places)) for note in found.notes]
     files = expanded([*piped, *_named(found.files, places)], spool, notes)
-    gathered = gather(files, base.events)
+    gathered = gather(files, loaded.base.events)
     if paths and not any(given.kind for given in gathered.inputs):
         raise InputError((notes + [note for given in gathered.inputs for note in given.notes])[0])
-    store = FactStore([*gathered.facts, *facts, *stated], gathered.events)
-    notes += [Note("derivation.failed", "", {"reason": broken}) for broken in run_derivations(store)]
-    diagnosis = diagnose(store, base)
+    known = (*gathered.facts, *facts)
+    return Material(loaded, tuple(gathered.inputs), known, tuple(gathered.events), tuple(notes))
+
+
+def judge(material: Material, answers: Answers) -> Report:
+    """The diagnosis of what was read and what a person said."""
+    base = material.loaded.base
+    store = FactStore([*material.facts, *answers.facts], material.events)
+    broken = [Note("derivation.failed", "", {"reason": reason}) for reason in run_derivations(store)]
+    diagnosis = diagnose(store, base, answers.asked)
     return Report(
-        inputs=tuple(gathered.inputs),
+        inputs=material.inputs,
         store=store,
         rulebase=base,
         diagnosis=diagnosis,
-        notes=tuple(notes),
-        problems=loaded.problems,
+        notes=(*material.notes, *broken),
+        problems=material.loaded.problems,
         patched=patched(diagnosis, store, base),
     )
 

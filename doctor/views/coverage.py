@@ -43,7 +43,7 @@ def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
         if spec is None and not name.startswith("event:"):
             continue  # a field that this version of the message does not have
         provider = next(iter(spec.providers), "") if spec else "log"
-        if not provider.startswith("derive"):  # what is computed from other facts cannot be handed over
+        if not provider.startswith("derive") and provider != "question":  # computed, or nothing that could be read
             wanted.setdefault(_provider(provider), []).append(name.removeprefix("event:"))
     lines = []
     for key, names in wanted.items():

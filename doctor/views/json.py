@@ -35,7 +35,13 @@ def as_data(report: Report, lang: str, facts: bool = False) -> dict[str, Any]:
         "findings": [_finding(finding, report, lang) for finding in diagnosis.findings],
         "plan": None,
         "next_steps": [
-            {"kind": step.kind, "id": step.id, "text": present.step_text(step, lang), "separates": list(step.separates)}
+            {
+                "kind": step.kind,
+                "id": step.id,
+                "text": present.step_text(step, lang),
+                "separates": list(step.separates),
+                "choices": [{"key": key, "text": text} for key, text in present.choices(step, report, lang)],
+            }
             for step in diagnosis.next_steps
         ],
         "not_checked": [{"what": what, "why": why} for what, why in coverage.not_checked(report, lang)],

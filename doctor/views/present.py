@@ -153,8 +153,16 @@ def step_text(step: NextStep, lang: str) -> str:
     if step.facts:
         return say(lang, "next.fact", name=step.facts[0], meaning=step.how)
     how = step.how_zh if lang == "zh" and step.how_zh else step.how
+    if step.asks:
+        return how
     name = step.id.partition(":")[2].replace("_", " ") or step.id
     return say(lang, "next.step", name=name, how=how) if how else name
+
+
+def choices(step: NextStep, report: Report, lang: str) -> list[tuple[str, str]]:
+    """The answers to a question as (key, text); none for a step that asks nothing."""
+    question = report.rulebase.questions.get(step.asks)
+    return [(answer.key, answer.text.get(lang)) for answer in question.answers] if question else []
 
 
 def rivals(finding: Finding, report: Report, lang: str) -> list[tuple[str, str, float | None]]:

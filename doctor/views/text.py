@@ -239,6 +239,10 @@ class TextReport:
         head = self.say("head.next")
         for number, step in enumerate(steps if self.verbose else steps[:LISTED_STEPS], 1):
             self.page.beside(head, f"{number}. {present.step_text(step, self.lang)}", COLUMN, indent=0)
+            if answers := present.choices(step, self.report, self.lang):
+                each = [key if key == text else f"{key} ({text})" for key, text in answers]
+                shown = self.say("list.choices").join(each)
+                self.page.beside("", self.say("next.answer", question=step.asks, answers=shown), COLUMN + 3)
             if len(step.separates) > 1:
                 causes = say(self.lang, "list.apart").join(
                     present.cause_title(self.report, c, self.lang) for c in step.separates

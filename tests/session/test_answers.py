@@ -18,7 +18,7 @@ CATALOGUE = {
 def answers(folder: Path, text: str) -> list[tuple[str, object, str]]:
     path = folder / "answers.yaml"
     path.write_text(text, encoding="utf-8")
-    facts = list(read_answers(str(path), CATALOGUE))
+    facts = read_answers(str(path), CATALOGUE).facts
     assert all(fact.quality is Quality.ANSWERED for fact in facts)
     return [(fact.name, fact.value, fact.entity) for fact in facts]
 

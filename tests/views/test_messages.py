@@ -17,6 +17,7 @@ NAMES = {
     "NCCL",
     "pdoctor",
     "analyze",
+    "answer",
     "answers",
     "nvidia",
     "smi",
