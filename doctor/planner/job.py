@@ -83,7 +83,10 @@ class Job:
 
     recompute_layers: layers that are recomputed a stage, None for all of them. recompute_modules: names as in
     Megatron's --recompute-modules (core_attn, mlp, moe, moe_act, layernorm, mla_up_proj). imbalance: load of the
-    busiest expert rank over the mean. lora_rank: 0 for full training.
+    busiest expert rank over the mean. lora_rank: 0 for full training. vocab_multiple: the vocabulary is padded to a
+    multiple of this times tp (Megatron --make-vocab-size-divisible-by). fused_grads: the products of the backward pass
+    add to the gradient buffer themselves (Megatron's gradient accumulation fusion). fp8_parameters: parameters are kept
+    in FP8 (Megatron --fp8-param-gather).
     """
 
     shape: Shape
@@ -110,9 +113,12 @@ class Job:
     lora_rank: int = 0
     imbalance: float = 1.0
     compile: bool = False
+    vocab_multiple: int = 128
+    fused_grads: bool = True
+    fp8_parameters: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("seq", "micro_batch", "global_batch"):
+        for name in ("seq", "micro_batch", "global_batch", "vocab_multiple"):
             if getattr(self, name) < 1:
                 raise PlanError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if self.layout.world != self.cluster.gpus:

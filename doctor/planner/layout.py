@@ -16,7 +16,8 @@ class Layout:
     world = tp * cp * pp * dp. Experts are cut anew over the same ranks: etp * ep * edp * pp = world, so that `ep` does
     not multiply the world (Megatron-LM, core/parallel_state.py). sp: sequence parallelism, over the TP group.
     vpp: model chunks of one pipeline rank. shard: ranks over which FSDP or ZeRO shards, 0 for all of dp * cp.
-    first, last: layers of the first and the last stage where they were set by hand, 0 for an even split.
+    first, last: layers of the first and the last stage where they were set by hand, 0 for an even split. chunks: layers
+    of every model chunk in the order of the model (pp * vpp of them), where the split was written out.
     """
 
     tp: int = 1
@@ -30,6 +31,7 @@ class Layout:
     shard: int = 0
     first: int = 0
     last: int = 0
+    chunks: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for degree in DEGREES:
@@ -39,6 +41,10 @@ class Layout:
             raise PlanError(
                 f"expert groups do not fit: tp {self.tp} x cp {self.cp} x dp {self.dp} = {self.tp * self.cp * self.dp} "
                 f"ranks of a stage are not a multiple of ep {self.ep} x etp {self.etp} = {self.ep * self.etp}"
+            )
+        if self.chunks and (len(self.chunks) != self.pp * self.vpp or min(self.chunks) < 0):
+            raise PlanError(
+                f"chunks names {len(self.chunks)} parts; pp {self.pp} x vpp {self.vpp} needs {self.pp * self.vpp}"
             )
         if self.shard and (self.dp * self.cp) % self.shard:
             raise PlanError(f"shard is {self.shard}; it must divide dp x cp = {self.dp * self.cp}")

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from doctor.planner.errors import PlanError
 
+MOST_LAYERS = 10_000
+
 
 class Norm(StrEnum):
     """Normalisation; a layer norm has a bias beside its weight."""
@@ -34,7 +36,8 @@ class Moe:
     """The experts of a mixture-of-experts model.
 
     ffn: inner width of one routed expert. shared_ffn: inner width of all shared experts together.
-    dense_layers: first layers that have an ordinary MLP of width `Shape.ffn` instead.
+    dense_layers: first layers that have an ordinary MLP of width `Shape.ffn` instead; after them every `every`-th layer
+    has experts, the others an ordinary MLP.
     """
 
     experts: int
@@ -42,6 +45,7 @@ class Moe:
     ffn: int
     shared_ffn: int = 0
     dense_layers: int = 0
+    every: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +79,18 @@ class Shape:
         for field in ("layers", "hidden", "heads", "kv_heads", "head_dim", "vocab"):
             if getattr(self, field) < 1:
                 raise PlanError(f"{self.name}: {field} is {getattr(self, field)}; it must be at least 1")
+        if self.layers > MOST_LAYERS:
+            raise PlanError(f"{self.name}: layers is {self.layers}; at most {MOST_LAYERS} are modelled")
         if self.ffn < 1 and self.moe is None:
             raise PlanError(f"{self.name}: ffn is {self.ffn}; it must be at least 1")
         if self.heads % self.kv_heads:
             raise PlanError(f"{self.name}: {self.heads} heads do not divide into {self.kv_heads} key-value heads")
+        if self.moe and self.moe.every < 1:
+            raise PlanError(f"{self.name}: every is {self.moe.every}; it must be at least 1")
         if self.moe and not 1 <= self.moe.topk <= self.moe.experts:
             raise PlanError(f"{self.name}: top-{self.moe.topk} of {self.moe.experts} experts is not possible")
 
     def is_moe(self, layer: int) -> bool:
         """Has layer number `layer`, counted from 0, experts?"""
-        return self.moe is not None and layer >= self.moe.dense_layers
+        moe = self.moe
+        return moe is not None and layer >= moe.dense_layers and (layer - moe.dense_layers) % moe.every == 0

@@ -20,7 +20,7 @@ def job(name: str = "llama2-70b", gpus: int = 64, **changes: Any) -> Job:
     """A job on A100s; layout degrees (tp, pp, cp, dp, ep, vpp, sp ...) may be given beside the job's own fields."""
     degrees = {key: changes.pop(key) for key in tuple(changes) if key in Layout.__dataclass_fields__}
     tp, pp, cp = (degrees.get(key, 1) for key in ("tp", "pp", "cp"))
-    degrees.setdefault("dp", gpus // (tp * pp * cp))
+    degrees.setdefault("dp", max(1, gpus // max(1, tp * pp * cp)))
     plain = {"seq": 4096, "micro_batch": 1, "global_batch": 512}
     fields = {**plain, **changes}
     shape = fields.pop("shape", None) or model(name)

@@ -1,0 +1,70 @@
+"""Which layers every pipeline rank holds, and in what pieces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from doctor.planner.errors import PlanError
+from doctor.planner.job import Job, Schedule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Consecutive layers that run as one: `layers` of them from number `first`; the model's ends where it has them."""
+
+    first: int
+    layers: int
+    embedding: bool
+    head: bool
+
+
+def stages(job: Job) -> tuple[tuple[Chunk, ...], ...]:
+    """The chunks of every pipeline rank, in the order in which a micro-batch meets them.
+
+    Interleaved: rank s holds chunks s, s+p, s+2p ... (Narayanan et al., SC21, section 2.2). ZB-V: chunks s and 2p-1-s,
+    so that rank 0 has both ends of the model (Qi et al., arXiv 2405.15362). DualPipe: stages s and p-1-s, so that
+    every parameter is there twice (DeepSeek-V3, arXiv 2412.19437, section 3.2.1).
+    """
+    p, parts = job.layout.pp, _chunks(job)
+    if job.schedule is Schedule.ZB_V and p > 1:
+        return tuple((parts[stage], parts[2 * p - 1 - stage]) for stage in range(p))
+    if job.schedule is Schedule.DUALPIPE and p > 1:
+        return tuple((parts[stage], parts[p - 1 - stage]) for stage in range(p))
+    return tuple(tuple(parts[stage::p]) for stage in range(p))
+
+
+def split(job: Job) -> tuple[int, ...]:
+    """Layers of every chunk in the order of the model. What does not divide goes to the first chunks."""
+    layout, layers = job.layout, job.shape.layers
+    count = layout.pp * (2 if job.schedule is Schedule.ZB_V and layout.pp > 1 else layout.vpp)
+    if layout.chunks:
+        if sum(layout.chunks) != layers:
+            raise PlanError(f"chunks hold {sum(layout.chunks)} layers; the model has {layers}")
+        return layout.chunks
+    given = layout.first + layout.last
+    free = count - bool(layout.first) * layout.vpp - bool(layout.last) * layout.vpp
+    if count > layers + 2 or given > layers or (given and free <= 0 and given != layers):
+        raise PlanError(f"{layers} layers do not fill pp {layout.pp} x vpp {layout.vpp} = {count} chunks")
+    if not given:
+        return _even(layers, count)
+    inner = iter(_even(layers - given, free) if free > 0 else ())
+    ends = {}
+    if layout.first:
+        ends[0] = iter(_even(layout.first, layout.vpp))
+    if layout.last:
+        ends[layout.pp - 1] = iter(_even(layout.last, layout.vpp))
+    return tuple(next(ends.get(chunk % layout.pp, inner)) for chunk in range(count))
+
+
+def _chunks(job: Job) -> list[Chunk]:
+    parts, start = [], 0
+    sizes = split(job)
+    for number, layers in enumerate(sizes):
+        ends = (number == 0, number == len(sizes) - 1)
+        parts.append(Chunk(first=start, layers=layers, embedding=ends[0], head=ends[1]))
+        start += layers
+    return parts
+
+
+def _even(layers: int, parts: int) -> tuple[int, ...]:
+    return tuple(layers // parts + (number < layers % parts) for number in range(parts))
