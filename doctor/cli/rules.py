@@ -21,6 +21,7 @@ class Rules(LazyGroup):
         "search": ("doctor.cli.rule_search:search", "Find rules by a line of a log, or by words."),
         "beliefs": ("doctor.cli.beliefs:beliefs", "What people believe about distributed training, and what is true."),
         "pages": ("doctor.cli.rules:write_pages", "Write the pages of all rules, with indexes, into a folder."),
+        "questions": ("doctor.cli.questions:list_questions", "What a person may be asked, with the keys of answers."),
         "check": ("doctor.cli.rules:check", "Read every file and say what is wrong, with its place."),
         "test": ("doctor.cli.rules:run_tests", "Run the tests inside the rule files."),
         "new": ("doctor.cli.rules:new", "Begin a rule: one file, with its tests."),
