@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Generic, TypeVar
 
 FIRST = 200
 LAST = 200
 MIDDLE = 256
-RANKS = 4096
+KEYS = 4096
 
 T = TypeVar("T")
 
 
 class Kept(Generic[T]):
-    """The first, the last, an even selection between them, and the first of every rank."""
+    """The first, the last, an even selection between them, and the first of every key, such as a rank."""
 
     def __init__(self) -> None:
         self.count = 0
         self._first: list[T] = []
         self._last: deque[T] = deque(maxlen=LAST)
         self._middle: list[T] = []
-        self._of_rank: dict[int, T] = {}
+        self._of_key: dict[Hashable, T] = {}
         self._stride = 1
 
-    def add(self, item: T, rank: int | None) -> None:
+    def add(self, item: T, key: Hashable) -> None:
         self.count += 1
-        if rank is not None and rank not in self._of_rank and len(self._of_rank) < RANKS:
-            self._of_rank[rank] = item
+        if key is not None and key not in self._of_key and len(self._of_key) < KEYS:
+            self._of_key[key] = item
         if len(self._first) < FIRST:
             self._first.append(item)
             return
@@ -41,7 +41,7 @@ class Kept(Generic[T]):
 
     def __iter__(self) -> Iterator[T]:
         seen: set[int] = set()
-        for item in (*self._first, *self._middle, *self._last, *self._of_rank.values()):
+        for item in (*self._first, *self._middle, *self._last, *self._of_key.values()):
             if id(item) not in seen:
                 seen.add(id(item))
                 yield item

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from probes.files.log.keep import Kept
 from probes.files.log.locate import linear
 from probes.files.log.matcher import Matcher
 from probes.files.log.prefix import Prefix, Style, split
+from probes.files.log.repeats import Repeats
 from probes.files.log.segments import LINE, Segment, text_of
 from probes.files.log.syntax import literals, may_explode
 from probes.files.log.tracebacks import Raised, Traceback, Tracebacks
@@ -66,6 +68,7 @@ class Patterns:
         pairs = [(spec, pattern) for spec in specs for pattern in spec.patterns]
         self.specs: list[EventSpec | None] = [spec for spec, _ in pairs] + [None] * len(BUILT_IN)
         self.texts = (*(pattern for _, pattern in pairs), *BUILT_IN)
+        self.built_in = range(len(pairs), len(self.texts))
         self._compiled: dict[int, Any] = {}
         self._linear: dict[int, Any] = {}
         self.bad: dict[int, str] = {}
@@ -112,7 +115,9 @@ class Patterns:
         )
 
     def limit(self, index: int, bulk: int) -> int:
-        """How many occurrences of pattern `index` in a file are read one by one."""
+        """How many occurrences of pattern `index` in a file are read one by one; tracebacks are told by kind."""
+        if index in self.built_in[:2]:
+            return sys.maxsize
         spec = self.specs[index]
         return bulk if spec and spec.symptom is Symptom.NONE else BULK_SERIOUS
 
@@ -130,6 +135,8 @@ class Lines:
     kept: dict[str, Kept[Hit]] = field(default_factory=lambda: defaultdict(Kept))
     ranks: dict[tuple[str | None, int], tuple[int, int]] = field(default_factory=dict)
     _tracebacks: Tracebacks = field(default_factory=Tracebacks)
+    _repeats: Repeats = field(default_factory=Repeats)
+    _repeated: int = 0
     _counts: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     _bulk: set[int] = field(default_factory=set)
     _skipped: dict[int, Segment] = field(default_factory=dict)
@@ -186,7 +193,10 @@ class Lines:
         for index, thinned in self._thinned_out.items():
             if spec := self.patterns.specs[index]:
                 missed[spec.name] += thinned
-        return {name: kept.count + missed[name] for name, kept in self.kept.items()}
+        counts = {name: kept.count + missed[name] for name, kept in self.kept.items()}
+        if self._repeated:
+            counts[TRACEBACK] = self._counts[self.patterns.built_in[0]]
+        return counts
 
     def _catch_up(self) -> None:
         """The end of the last segment with each bulk message is read before anything else: steps and last words stay
@@ -213,12 +223,27 @@ class Lines:
             by_unit[start].add(index)
         for index in set(chain.from_iterable(by_unit.values())):
             self._searched[index] += len(segment.data)
-        chosen = self._thinned(by_unit)
+        header, frame, _ = self.patterns.built_in
+        headers = [start for start, found in by_unit.items() if header in found]
+        frames = [start for start, found in by_unit.items() if frame in found]
+        passed = self._repeats.passed(units, headers, frames) if headers else {}
+        repeated = sum(passed.values())
+        chosen = [s for s in self._thinned(by_unit) if s not in passed or not by_unit[s].issubset((header, frame))]
         line, counted = segment.line, 0
         for start, end in self._visited(segment, chosen):
             line += segment.data.count(b"\n", counted, start)
             counted = start
-            self._unit(units[start : min(end, start + LINE)], line, segment.offset + start, by_unit.get(start, ()))
+            candidates = by_unit.get(start, set())
+            if start in passed:
+                for traceback in self._tracebacks.ended(self._repeats.full):
+                    self._keep_traceback(traceback)
+                if not self._tracebacks:
+                    candidates = candidates.difference((header, frame))
+                elif passed[start]:
+                    repeated -= 1
+            self._unit(units[start : min(end, start + LINE)], line, segment.offset + start, candidates)
+        self._counts[header] += repeated
+        self._repeated += repeated
         self._bulk.update(i for i, n in self._counts.items() if n >= self.patterns.limit(i, self.bulk))
 
     def _thinned(self, by_unit: Mapping[int, set[int]]) -> list[int]:
@@ -321,7 +346,7 @@ class Lines:
             return
         prefix = split(source.text, self.style)
         hit = Hit(None, {}, source, prefix, raised.position, self._step, self._phase, raised, traceback)
-        self.kept[TRACEBACK].add(hit, prefix.rank)
+        self.kept[TRACEBACK].add(hit, (prefix.rank, raised.exception))
 
 
 def _position(hit: tuple[int, int]) -> int:

@@ -111,6 +111,14 @@ class Tracebacks:
         traceback.unseen = 0
         yield from self._advance(traceback, traceback.body(body), body, source, position)
 
+    def ended(self, all_of_them: bool) -> Iterator[Traceback]:
+        """Those whose last line was read, as nothing more is expected of them. The rest is dropped on demand."""
+        for label, traceback in [*self._open.items()]:
+            if traceback.current.final is not None:
+                yield self._open.pop(label)
+        if all_of_them:
+            self._open = {}
+
     def finish(self) -> Iterator[Traceback]:
         """What is still open at the end of the file."""
         yield from self._open.values()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 from doctor.facts.model import Event
+from probes.files.log import read_text
+from tests.probes.files.log.specs import ALL
 from tests.probes.files.log.support import events
 
 FRAMES = (
@@ -142,3 +144,24 @@ def test_an_error_file_of_torchrun() -> None:
     info = {"message": {"message": OOM, "extraInfo": {"py_callstack": PLAIN, "timestamp": "1725379015"}}}
     assert [event.fields["exception"] for event in tracebacks(json.dumps(info))] == ["torch.OutOfMemoryError"]
     assert tracebacks('{"message": [1, 2}') == []
+
+
+def test_thousands_of_one_kind_are_counted_and_another_kind_among_them_is_found() -> None:
+    again = "".join(PLAIN.replace("2.50 GiB", f"{n} GiB") for n in range(9000))
+    other = PLAIN.replace(OOM, "ValueError: a shard is damaged")
+    text = again + other + again + "[rank5]: " + PLAIN.replace("\n", "\n[rank5]: ")
+    reading = read_text("job.log", text.encode(), ALL)
+    (counted,) = [fact.value for fact in reading.facts if fact.name == "log.count.python.traceback"]
+    assert counted == 18_002
+    found = [event for event in reading.events if event.name == "python.traceback"]
+    assert len(found) < 1000
+    (one,) = [event for event in found if event.fields["exception"] == "ValueError"]
+    assert one.fields["message"] == "a shard is damaged"
+    assert one.source.line == 9000 * 7 + 7
+    assert [event.fields["exception"] for event in found if event.rank == 5] == ["torch.OutOfMemoryError"]
+
+
+def test_what_follows_repeated_ones_is_read() -> None:
+    text = PLAIN * 9000 + "[rank1]: done\n" + OOM + "\n"
+    reading = read_text("job.log", text.encode(), ALL)
+    assert [event.source.line for event in reading.events if event.name == "oom"][-1] == 9000 * 7 + 2
