@@ -127,13 +127,19 @@ def _links(store: FactStore, gpus: list[str]) -> Iterator[Fact]:
 
 
 def _missing(store: FactStore) -> Iterator[Fact]:
-    """Nodes that list fewer GPUs than the others, and nodes whose driver finds none at all."""
-    counts = {fact.entity: fact for fact in store.every("node.gpu_count")}
+    """Nodes that list fewer GPUs than the others, and nodes whose driver finds none at all.
+
+    A node with half as many or less is of another kind, such as a login node.
+    """
+    counts: dict[str, Fact] = {}
+    for fact in store.every("node.gpu_count"):  # a query of one GPU counts but that one
+        counts[fact.entity] = max(counts.get(fact.entity, fact), fact, key=_number)
     most = max(map(_number, counts.values()), default=0)
     if len(counts) > 1:
         largest = next(fact for fact in counts.values() if _number(fact) == most)
         for node, fact in counts.items():
-            yield _fact("node.gpus_missing", int(most - _number(fact)), node, (fact, largest))
+            missing = int(most - _number(fact)) if _number(fact) > most / 2 else 0
+            yield _fact("node.gpus_missing", missing, node, (fact, largest))
     for error in store.every("node.nvml_error"):
         none = re.search(r"No devices were found|couldn't communicate with the NVIDIA driver", str(error.value))
         yield _fact("node.gpus_none", bool(none), error.entity, (error,))

@@ -98,6 +98,16 @@ def test_a_node_with_fewer_gpus_than_the_others() -> None:
     assert derived(("node:a", "node.gpu_count", 7)) == {}
 
 
+def test_a_node_of_another_kind_misses_nothing() -> None:
+    found = derived(("node:a", "node.gpu_count", 8), ("node:login", "node.gpu_count", 2))
+    assert found["node:login", "node.gpus_missing"] == 0
+
+
+def test_a_query_of_one_gpu_does_not_hide_the_others() -> None:
+    found = derived(("node:a", "node.gpu_count", 8), ("node:b", "node.gpu_count", 8), ("node:b", "node.gpu_count", 1))
+    assert found["node:b", "node.gpus_missing"] == 0
+
+
 def test_a_driver_that_finds_nothing() -> None:
     assert derived(("node:a", "node.nvml_error", "No devices were found"))["node:a", "node.gpus_none"] is True
     assert (
