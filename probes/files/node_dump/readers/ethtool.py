@@ -1,4 +1,4 @@
-"""Ethernet and RDMA links: ethtool (speed, link), ethtool -S, -i, perfquery, and counter files of ports."""
+"""Ethernet and RDMA links: ethtool (speed, link), ethtool -S, -i, perfquery, `rdma statistic`, counter files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from doctor.facts.model import Fact
+from doctor.facts.nic_counters import counter
 from probes.files.node_dump.text import Block, Line
 from probes.files.node_dump.values import bit_rate
 
@@ -23,6 +24,7 @@ MARKS = (
     "link_downed",
     "bus-info:",
     "symbol_error",
+    "out_of_sequence",
 )
 
 _SETTINGS = re.compile(r"^\s*Settings for (?P<device>[\w.@-]+):")
@@ -37,6 +39,8 @@ _FILE = re.compile(
     r"/sys/class/infiniband/(?P<device>\w+)/ports/(?P<port>\d+)/(?:hw_)?counters/(?P<name>\w+)\s*[:=]\s*(?P<count>\d{1,20})"
 )
 _PERFQUERY = re.compile(r"^# Port (?:extended )?counters: Lid (?P<lid>\S+) port (?P<port>\d+)")
+_RDMA = re.compile(r"^\s*link (?P<device>[\w.-]+)/(?P<port>\d+) (?P<pairs>(?:[a-z]\w* \d{1,20}(?: |$)){3,})")
+_RDMA_JSON = re.compile(r'"ifname":\s?"(?P<device>[\w.-]+)",\s?"port":\s?(?P<port>\d+),(?P<pairs>[^{}\r\n]{20,8000})')
 _BAD = re.compile(
     r"^(?:(?:port_)?symbol_error(?:_?counter)?|(?:port_)?rcv_errors|port_rcv_errors|portrcverrors|link_?error_?recovery(?:_?counter)?|link_?downed(?:_?counter)?"
     r"|local_link_integrity_errors|localLinkIntegrityErrors|excessive_buffer_overrun_errors|excbufoverrunerrors|port_xmit_discards|portxmitdiscards"
@@ -53,8 +57,18 @@ class _Counters:
     nonzero: dict[str, tuple[int, Line]] = field(default_factory=dict)
     first: Line | None = None
     downed: tuple[int, Line] | None = None
+    samples: list[tuple[Line, dict[str, int]]] = field(default_factory=list)
+    read: set[str] = field(default_factory=set)
 
     def add(self, name: str, count: int, line: Line) -> None:
+        if found := counter(name):
+            # a counter that comes again begins the next sample
+            if not self.samples or name in self.read:
+                self.samples.append((line, {}))
+                self.read.clear()
+            self.read.add(name)
+            sample = self.samples[-1][1]
+            sample[found.name] = sample.get(found.name, 0) + count
         if not _BAD.match(name):
             return
         self.first = self.first or line
@@ -69,12 +83,20 @@ def recognise(block: Block) -> list[Block]:
     ours = any(pattern.match(line.text) for line in block.lines for pattern in patterns)
     files = any(_FILE.search(line.text) for line in block.lines)
     listed = sum(1 for line in block.lines if (m := _COUNTER.match(line.text)) and _BAD.match(m["name"]))
-    return [block] if ours or files or listed >= 3 or _device(block) else []
+    rdma = any(_RDMA.match(line.text) or _RDMA_JSON.search(line.text) for line in block.lines)
+    return [block] if ours or files or rdma or listed >= 3 or _device(block) else []
 
 
 def _device(block: Block) -> str:
     match = re.match(r"ethtool(?: -\w+)* (?P<device>[\w.@-]+)", block.command)
+    if not match:
+        # perfquery -C names the adapter, which the output itself does not
+        match = re.match(r"perfquery\b.*? -C (?P<device>\w+)", block.command)
     return match["device"] if match else ""
+
+
+def _port(match: re.Match[str]) -> str:
+    return match["device"] if match["port"] == "1" else f"{match['device']}:{match['port']}"
 
 
 def read(section: Block) -> Iterator[Fact]:
@@ -86,10 +108,12 @@ def read(section: Block) -> Iterator[Fact]:
         if match := _SETTINGS.match(text):
             device = match["device"]
         elif match := _PERFQUERY.match(text):
-            device = f"lid {match['lid']}:{match['port']}"
+            device = _device(section) or f"lid {match['lid']}:{match['port']}"
         elif match := _FILE.search(text):
-            name = match["device"] if match["port"] == "1" else f"{match['device']}:{match['port']}"
-            counters.setdefault(name, _Counters()).add(match["name"], int(match["count"]), line)
+            counters.setdefault(_port(match), _Counters()).add(match["name"], int(match["count"]), line)
+        elif match := _RDMA.match(text) or _RDMA_JSON.search(text):
+            for name, count in re.findall(r'"?([a-z]\w*)"?(?: |:\s?)(\d{1,20})\b', match["pairs"]):
+                counters.setdefault(_port(match), _Counters()).add(name, int(count), line)
         elif match := _COUNTER.match(text):
             counters.setdefault(device, _Counters()).add(match["name"], int(match["count"]), line)
         else:
@@ -99,8 +123,10 @@ def read(section: Block) -> Iterator[Fact]:
     for name, (speed, line) in modes.items():
         yield section.fact("nic.rate_max", speed * 1e6 / 8, line, section.nic(name))
     for name, found in counters.items():
+        nic = section.nic(name)
+        for line, sample in found.samples:
+            yield section.fact("nic.counters", tuple(f"{key}={count}" for key, count in sample.items()), line, nic)
         if found.first:
-            nic = section.nic(name)
             line = next(iter(found.nonzero.values()))[1] if found.nonzero else found.first
             yield section.fact(
                 "nic.errors", tuple(f"{key}={count}" for key, (count, _) in found.nonzero.items()), line, nic
