@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +11,9 @@ from doctor.planner.errors import PlanError
 from doctor.planner.hardware import TERA, gpu, node_of
 from doctor.planner.job import Attention, Job, Loss, Optimizer, Precision, Recompute, Schedule, Sharding, Stack
 from doctor.planner.layout import Layout
+from doctor.planner.record_fields import LARGEST, Fields, whole
 from doctor.planner.shape import Mla, Moe, Norm, Shape
 
-LARGEST = 2**40
 # Vocabularies of tokenizers that Megatron-LM's functional tests name without a size.
 VOCABULARIES = {
     "None": 50257,  # GPT-2 BPE, Megatron's default
@@ -44,51 +43,6 @@ MODULES = {
 }
 OFF = (None, False, 0, "none", "null", "off", "no", "")
 STAGE_OF_ZERO = {0: Sharding.NONE, 1: Sharding.OPTIMIZER, 2: Sharding.GRADIENTS, 3: Sharding.FULL}
-
-
-class Fields:
-    """The sections of a record, read with their names in errors; `assumed` collects what had to be assumed."""
-
-    def __init__(self, raw: Mapping[str, Any]) -> None:
-        self.raw = raw
-        self.assumed: list[str] = []
-
-    def section(self, name: str) -> Mapping[str, Any]:
-        value = self.raw.get(name)
-        return value if isinstance(value, dict) else {}
-
-    def get(self, section: str, name: str) -> Any:
-        return self.section(section).get(name)
-
-    def whole(self, section: str, name: str, default: int | None = None) -> int:
-        """A whole number; without a default a missing or unstated one raises PlanError."""
-        return whole(self.section(section), name, f"{section}.{name}", default)
-
-    def text(self, section: str, name: str) -> str:
-        value = self.get(section, name)
-        return str(value).strip().lower() if isinstance(value, str | int | float | bool) else ""
-
-    def flag(self, name: str) -> Any:
-        flags = self.get("train", "flags")
-        return flags.get(name) if isinstance(flags, dict) else None
-
-    @property
-    def megatron_test(self) -> bool:
-        return isinstance(self.get("train", "flags"), dict)
-
-
-def whole(values: Mapping[str, Any], name: str, where: str, default: int | None = None) -> int:
-    """values[name] as a whole number from 0; `default` where it is missing. Raises PlanError."""
-    value = values.get(name)
-    if value is None or isinstance(value, str):
-        if default is None:
-            raise PlanError(f"{where} is {value if value else 'missing'}; a whole number is needed")
-        if value is None:
-            return default
-    number = int(value) if isinstance(value, float) and value.is_integer() else value
-    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < LARGEST:
-        raise PlanError(f"{where} is {repr(value)[:60]}; a whole number is needed")
-    return number
 
 
 def job_of(fields: Fields) -> Job:

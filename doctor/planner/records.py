@@ -18,7 +18,8 @@ from ruamel.yaml.error import YAMLError
 
 from doctor.planner.errors import PlanError
 from doctor.planner.job import Job
-from doctor.planner.record_job import Fields, job_of
+from doctor.planner.record_fields import Fields
+from doctor.planner.record_job import job_of
 
 MOST_BYTES = 16 << 20
 MOST_RECORDS = 20_000

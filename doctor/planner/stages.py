@@ -36,23 +36,26 @@ def stages(job: Job) -> tuple[tuple[Chunk, ...], ...]:
 def split(job: Job) -> tuple[int, ...]:
     """Layers of every chunk in the order of the model. What does not divide goes to the first chunks."""
     layout, layers = job.layout, job.shape.layers
-    count = layout.pp * (2 if job.schedule is Schedule.ZB_V and layout.pp > 1 else layout.vpp)
+    per_rank = layout.vpp
+    if layout.pp > 1 and job.schedule in (Schedule.ZB_V, Schedule.DUALPIPE):
+        per_rank = 2 if job.schedule is Schedule.ZB_V else 1
+    count = layout.pp * per_rank
     if layout.chunks:
         if sum(layout.chunks) != layers:
             raise PlanError(f"chunks hold {sum(layout.chunks)} layers; the model has {layers}")
         return layout.chunks
     given = layout.first + layout.last
-    free = count - bool(layout.first) * layout.vpp - bool(layout.last) * layout.vpp
-    if count > layers + 2 or given > layers or (given and free <= 0 and given != layers):
-        raise PlanError(f"{layers} layers do not fill pp {layout.pp} x vpp {layout.vpp} = {count} chunks")
+    free = count - (bool(layout.first) + bool(layout.last)) * per_rank
+    if count > layers or given > layers or (given and free <= 0 and given != layers):
+        raise PlanError(f"{layers} layers do not fill pp {layout.pp} x vpp {per_rank} = {count} chunks")
     if not given:
         return _even(layers, count)
     inner = iter(_even(layers - given, free) if free > 0 else ())
     ends = {}
     if layout.first:
-        ends[0] = iter(_even(layout.first, layout.vpp))
+        ends[0] = iter(_even(layout.first, per_rank))
     if layout.last:
-        ends[layout.pp - 1] = iter(_even(layout.last, layout.vpp))
+        ends[layout.pp - 1] = iter(_even(layout.last, per_rank))
     return tuple(next(ends.get(chunk % layout.pp, inner)) for chunk in range(count))
 
 
