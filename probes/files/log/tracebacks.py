@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from doctor.facts.model import Source, Value
+from probes.files.log.frames import BOX, PYTHON, code_of, frame_of, is_around, name_of
 
 HEADER = re.compile(r"Traceback \(most recent call last\)")
-FRAME = re.compile(r'\s*File "([^"]{1,500})", line (\d+)(?:, in (.{1,200}))?')
-BOXED = re.compile(r"│\s*(\S{1,500}):(\d+) in (\S+)")
-BOX = "│╭╰┃┏┗"
 FINAL = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:\([\w.]+\))?(?::(?: (.*))?)?$")
 EXCEPTION = re.compile(
     r"(?:[A-Za-z_]\w*\.)*[A-Z_]\w*(?:Error|Exception|Exit|Interrupt|Warning|Timeout|Failure|Fault|Died\w*|Stop\w*)$"
@@ -63,6 +61,7 @@ class Traceback:
 
     label: str
     lead: str
+    notebook: bool = False
     current: Raised = field(default_factory=Raised)
     cause: Raised | None = None
     copies: int = 1
@@ -132,13 +131,13 @@ class Tracebacks:
             tb.cause = tb.cause or now
             tb.current = Raised(position=position)
             tb.waiting, tb.blank, tb.extra = True, False, 0
-        elif HEADER.search(whole) or (not tb.blank and FRAME.match(body)):
+        elif HEADER.search(whole) or (not tb.blank and PYTHON.match(body)):
             yield self._close(tb)
             if begun := _begin(tb.label, whole, source, position):
                 self._open[tb.label] = begun
         elif tb.copies > 1 and (match := _ends(body)):
             # The same traceback by several ranks at once, line by line: each has its own last line.
-            yield Traceback(tb.label, tb.lead, now, tb.cause)
+            yield Traceback(tb.label, tb.lead, tb.notebook, now, tb.cause)
             tb.copies -= 1
             tb.current = Raised(frames=now.frames, sources=now.sources, position=position)
             tb.extra, tb.blank = 0, False
@@ -158,18 +157,22 @@ class Tracebacks:
 
     def _in_frames(self, tb: Traceback, body: str, source: Source, position: int) -> Iterator[Traceback]:
         now = tb.current
-        if frame := FRAME.match(body) or BOXED.match(body):
-            now.frames.append(f"{frame[1]}:{frame[3] or '?'}: ")
+        if frame := frame_of(body, tb.notebook):
+            now.frames.append(frame)
             _remember(now, source)
             tb.waiting, tb.extra = False, 0
         elif HEADER.search(body):
             if not tb.waiting:
                 tb.copies += 1
             tb.waiting = False
+        elif code := code_of(body):
+            if now.frames and now.frames[-1].endswith(": "):
+                now.frames[-1] += code[:200]
+                _remember(now, source)
         elif body[:1] in BOX and body:
-            if "❱" in body and now.frames and now.frames[-1].endswith(": "):
-                now.frames[-1] += body.strip(BOX + "❱ 0123456789").strip()
-        elif not body.strip() or MARKS.match(body):
+            if now.frames and now.frames[-1].endswith(":?: ") and (name := name_of(body)):
+                now.frames[-1] = f"{now.frames[-1][:-3]}{name}: "
+        elif not body.strip() or MARKS.match(body) or (tb.notebook and is_around(body)):
             return
         elif body[0] in " \t":
             if now.frames and now.frames[-1].endswith(": "):
@@ -189,11 +192,15 @@ class Tracebacks:
 
 def _begin(label: str, body: str, source: Source, position: int) -> Traceback | None:
     if header := HEADER.search(body):
-        lead = "" if body[: header.start()].strip(BOX + "─ ") == "" else body[: header.start()]
-        return Traceback(label, lead, Raised(position=position, sources=[source]))
+        before = body[: header.start()]
+        # IPython begins with the name of the exception, and draws a line before it.
+        notebook = EXCEPTION.match(before.strip("- ")) is not None
+        lead = "" if notebook or not before.strip(BOX + "─- ") else before
+        return Traceback(label, lead, notebook, Raised(position=position, sources=[source]))
     if frame := re.search(r'(?:^|.*?[\]:] )(?=\s{0,8}File "[^"]{1,500}", line \d+)', body):
-        traceback = Traceback(label, frame[0].rstrip(" ") + " " if frame[0].strip() else "", Raised(position=position))
-        rest = FRAME.match(traceback.body(body))
+        lead = frame[0].rstrip(" ") + " " if frame[0].strip() else ""
+        traceback = Traceback(label, lead, current=Raised(position=position))
+        rest = PYTHON.match(traceback.body(body))
         if rest:
             traceback.current.frames.append(f"{rest[1]}:{rest[3] or '?'}: ")
             _remember(traceback.current, source)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from doctor.facts.model import Event
 from probes.files.log import read_text
 from tests.probes.files.log.specs import ALL
@@ -165,3 +167,84 @@ def test_what_follows_repeated_ones_is_read() -> None:
     text = PLAIN * 9000 + "[rank1]: done\n" + OOM + "\n"
     reading = read_text("job.log", text.encode(), ALL)
     assert [event.source.line for event in reading.events if event.name == "oom"][-1] == 9000 * 7 + 2
+
+
+RICH = """\
+╭──────────────────── Traceback (most recent call last) ────────────────────╮
+│ /work/train.py:8 in main                                                  │
+│                                                                           │
+│    7 │   try:                                                             │
+│ ❱  8 │   │   step(3)                                                      │
+│    9 │   except ZeroDivisionError as e:                                   │
+│ ╭─ locals ─╮                                                              │
+│ │ x = 3    │                                                              │
+│ ╰──────────╯                                                              │
+│ /opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py:1750 in │
+│ _call_impl                                                                │
+│ ❱ 1750 │   return forward_call(*args)                                     │
+│ in step:5                                                                 │
+╰───────────────────────────────────────────────────────────────────────────╯
+"""
+RICH_FRAMES = [
+    "/work/train.py:main: step(3)",
+    "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py:_call_impl: return forward_call(*args)",
+    "?:step: ",
+]
+TO_ASCII = str.maketrans("╭╮╰╯─│❱", "++++-|>")
+
+
+@pytest.mark.parametrize("text", [RICH, RICH.translate(TO_ASCII)])
+@pytest.mark.parametrize("label", ["", "[rank3]: "])
+def test_one_in_the_box_of_rich(text: str, label: str) -> None:
+    (event,) = tracebacks(labelled(label, f"{text}{OOM}\nnext\n") if label else f"{text}{OOM}\n[INFO] next\n")
+    assert event.fields["exception"] == "torch.OutOfMemoryError"
+    assert str(event.fields["frames"]).split("\n") == RICH_FRAMES
+
+
+IPYTHON = """\
+---------------------------------------------------------------------------
+RuntimeError                              Traceback (most recent call last)
+Cell In[3], line 2
+      1 trainer = Trainer(model)
+----> 2 trainer.train()
+
+File ~/venv/lib/python3.11/site-packages/trainer.py:2052, in Trainer.train(self, resume)
+   2050     hub(1)
+   2051 else:
+-> 2052     return inner_training_loop(
+   2053         args=args,
+
+Cell In[2], line 7, in Model.forward(self, x)
+      7     return self.net(x)
+
+RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)
+"""
+
+
+def test_one_of_a_notebook() -> None:
+    (event,) = tracebacks(f"before\n{IPYTHON}\nafter\n")
+    assert event.fields["exception"] == "RuntimeError"
+    assert event.fields["message"] == "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"
+    assert str(event.fields["frames"]).split("\n") == [
+        "Cell In[3]:<module>: trainer.train()",
+        "~/venv/lib/python3.11/site-packages/trainer.py:Trainer.train: return inner_training_loop(",
+        "Cell In[2]:Model.forward: ",
+    ]
+
+
+def test_one_of_an_older_notebook_with_its_cause() -> None:
+    text = (
+        "KeyError                                  Traceback (most recent call last)\n"
+        "/opt/data.py in load(self, name)\n     10     def load(self, name):\n---> 11         return self.all[name]\n\n"
+        "KeyError: 'train'\n\nThe above exception was the direct cause of the following exception:\n\n"
+        "ValueError                                Traceback (most recent call last)\n"
+        "<ipython-input-3-0123456789ab> in <module>\n----> 1 load('train')\n\nValueError: no such split\n"
+    )
+    (event,) = tracebacks(text)
+    assert (event.fields["exception"], event.fields["cause_exception"]) == ("ValueError", "KeyError")
+    assert event.fields["frames"] == "<ipython-input-3-0123456789ab>:<module>: load('train')"
+    assert event.fields["cause_frames"] == "/opt/data.py:load: return self.all[name]"
+
+
+def test_tables_and_numbered_lists_are_no_frames() -> None:
+    assert tracebacks("| /data/a.py:3 in use |\n----> 2 steps\nCell In[3], line 2\nFile /a/b.py:1, in f\n") == []
