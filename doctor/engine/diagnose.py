@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from doctor.engine.candidates import Candidate, candidates, is_symptom, weigh
+from doctor.engine.evidence import noted
 from doctor.engine.explain import Consequences, consequences, follows
 from doctor.engine.information import Hypothesis, shares
 from doctor.engine.model import Diagnosis, Finding, Label, Role, Suspect, Verdict
@@ -89,7 +90,7 @@ def _finding(
         label=_label(candidate.belief, candidate.condition),
         role=role,
         condition=candidate.condition,
-        outcomes=candidate.outcomes,
+        outcomes=noted(candidate.outcomes, rule.evidence, situation.store),
         entities=candidate.entities,
         follows=follows(candidate, found, situation) if role is Role.ROOT else (),
         explained_by=folded.get(rule.id),

@@ -1,0 +1,73 @@
+"""The notes of a rule's evidence, filled in: what the lines that were found amount to, in numbers and names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from doctor.engine.model import Outcome
+from doctor.facts.model import Value
+from doctor.facts.store import FactStore
+from doctor.rulebase.truth import Truth
+
+LONGEST = 400
+_NAME = re.compile(r"\{(?P<name>[\w.]+)(?::(?P<form>\w+))?\}")
+_UNLIMITED = 2**63
+
+
+def noted(outcomes: tuple[Outcome, ...], templates: Mapping[str, str], store: FactStore) -> tuple[Outcome, ...]:
+    """`outcomes` with the note of each signal that holds; a note that lacks a value is left out.
+
+    A name is a field of the signal's first event, or a fact of the first entity that the signal found, else of the job.
+    """
+    return tuple(
+        replace(outcome, note=_filled(templates[outcome.signal], outcome, store))
+        if outcome.truth is Truth.TRUE and outcome.signal in templates
+        else outcome
+        for outcome in outcomes
+    )
+
+
+def _filled(template: str, outcome: Outcome, store: FactStore) -> str:
+    parts: list[str] = []
+    end = 0
+    for match in _NAME.finditer(template):
+        value = _value(match["name"], outcome, store)
+        if value is None or value == ():
+            return ""
+        parts += [template[end : match.start()], _shown(value, match["form"] or "")]
+        end = match.end()
+    return "".join([*parts, template[end:]])[:LONGEST]
+
+
+def _value(name: str, outcome: Outcome, store: FactStore) -> Value | None:
+    field = name.rsplit(".", 1)[-1]
+    if outcome.events and field in outcome.events[0].fields:
+        return outcome.events[0].fields[field]
+    for entity in (*outcome.entities, "job"):
+        if (fact := store.get(name, entity)) is not None:
+            return fact.value
+    # `any(node, ...)` is about the job: the one entity that the fact is known of is meant
+    told = {fact.value for fact in store.every(name)}
+    return told.pop() if len(told) == 1 else None
+
+
+def _shown(value: Value, form: str) -> str:
+    if isinstance(value, tuple):
+        return "; ".join(_shown(item, form) for item in value)
+    if isinstance(value, bool | str):
+        return str(value)
+    if form in ("bytes", "int") and value >= _UNLIMITED:
+        return "unlimited"
+    if form == "bytes":
+        return _bytes(float(value))
+    return {"seconds": f"{value:g} s", "percent": f"{value:.0%}", "int": f"{value:.0f}"}.get(form, f"{value:g}")
+
+
+def _bytes(value: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(value) < 1024:
+            return f"{value:.4g} {unit}"
+        value /= 1024
+    return f"{value:.4g} TiB"

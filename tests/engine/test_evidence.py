@@ -1,0 +1,51 @@
+"""Notes beside the evidence of a finding."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.engine.evidence import noted
+from doctor.engine.model import Outcome
+from doctor.facts.model import Event, Fact, Source, Value
+from doctor.facts.store import FactStore
+from doctor.rulebase.truth import Truth
+
+LOW = Event("mem.low", Source("log", "x", 1, "low"), {"free": 3 << 20})
+
+
+def note(
+    template: str, *facts: tuple[str, str, Value], truth: Truth = Truth.TRUE, entities: tuple[str, ...] = ()
+) -> str:
+    outcome = Outcome("s", truth, 1.0, "", events=(LOW,), entities=entities)
+    store = FactStore(Fact(name, value, entity) for entity, name, value in facts)
+    return noted((outcome,), {"s": template}, store)[0].note
+
+
+def test_fields_of_the_event_in_their_form() -> None:
+    assert note("{low.free:bytes} free") == "3 MiB free"
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "shown"),
+    [
+        (2**64 - 1, ":bytes", "unlimited"),
+        (0.5, ":percent", "50%"),
+        (2.5, ":seconds", "2.5 s"),
+        (("a", "b"), "", "a; b"),
+    ],
+)
+def test_facts_in_their_form(value: Value, form: str, shown: str) -> None:
+    assert note("{x.y" + form + "}", ("job", "x.y", value)) == shown
+
+
+def test_the_fact_is_that_of_the_place_found() -> None:
+    facts: list[tuple[str, str, Value]] = [("node:a", "x.y", "old"), ("node:b", "x.y", "new")]
+    assert note("{x.y}", *facts, entities=("node:b",)) == "new"
+    assert note("{x.y}", *facts) == ""
+    assert note("{x.y}", facts[0]) == "old"
+
+
+def test_no_note_without_its_values_or_for_what_does_not_hold() -> None:
+    assert note("{x.unknown} lost") == ""
+    assert note("{low.free}", truth=Truth.FALSE) == ""
+    assert len(note("{x.y}", ("job", "x.y", "z" * 9999))) == 400
