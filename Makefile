@@ -6,7 +6,7 @@ ARGS ?= analyze fixtures/sample/job
 BIN := .venv/bin
 READY := .venv/.installed
 
-.PHONY: run test lint docs bench format clean
+.PHONY: run test lint docs bench calibration format clean
 .DEFAULT_GOAL := run
 
 $(READY): pyproject.toml constraints.txt
@@ -35,6 +35,11 @@ docs: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python -m bench
+
+# CASES is a folder of cases with known answers, FURTHER are folders of cases that came later.
+calibration: $(READY)
+	@test -n "$(CASES)" || { echo 'name the cases: make calibration CASES=folder [FURTHER="folder folder"]'; exit 2; }
+	@$(BIN)/python -m studies $(CASES) --further $(FURTHER)
 
 format: $(READY)
 	@$(BIN)/ruff check --quiet --fix
