@@ -17,6 +17,11 @@ from tests.robustness.edits import Files
 
 WARNINGS, SEEDS = 1000, 10
 
+MENDED = (
+    "At the first run every generated log raised an alarm, by that same warning of libibverbs, and those of Lightning "
+    "a second one, since the log of one rank was taken for a job of which only one rank had come."
+)
+
 
 def alarms(report: Report) -> list[str]:
     return [f.rule.cause for f in report.diagnosis.findings if f.severity in ALARMING]
@@ -53,6 +58,8 @@ def section(given: Sequence[Answer], base: RuleBase) -> str:
             f"Healthy logs as {len(healthy.FORMS)} frameworks print them, and the healthy cases, each with {WARNINGS} "
             f"warnings drawn from {len(benign.TEMPLATES) + len(benign.HINTS)} benign ones, {SEEDS} times: **{wrong} of "
             f"{len(rows) * SEEDS}** logs raise an alarm (a finding that is fatal or degraded).",
+            "",
+            MENDED,
             "",
             table(("log", "copies", "with an alarm", "alarms"), rows),
         ]

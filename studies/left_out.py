@@ -225,7 +225,7 @@ def section(given: Sequence[Answer], base: RuleBase) -> str:
             "patterns an event knows: people wrote these, and they had seen these cases or their scores, so the hit "
             f"rate of {percent(right, len(found))} is that of a text-book on its own exercises. No resampling takes "
             "that back. The same holds for the gains above from greater weights and priors: they say that the "
-            "confidence is lower than the hit rate on cases that the rules were mended on, which is as it should be. The "
-            "next section has the figures on further reports.",
+            "confidence is lower than the hit rate on cases that the rules were mended on, which is as it should be. "
+            "The next section has the figures on further reports.",
         ]
     )

@@ -19,6 +19,10 @@ from studies.table import percent, table
 
 VERDICTS = Path(__file__).with_name("verdicts.yaml")
 SHOWN = 220
+FIRST = (
+    "At the first review 74 of 86 were accepted, 9 partly and 3 not; remedies were then reordered, given conditions "
+    "or reworded as a kind, and two causes were told more exactly."
+)
 NOT_REVIEWED = ("not reviewed", "")
 
 Key = tuple[int, str, str]
@@ -71,6 +75,8 @@ def section(given: Sequence[Answer], verdicts: Mapping[Key, tuple[str, str]]) ->
         [
             f"Of {right} cases named right, the first remedy is accepted for **{tally['accept']}** "
             f"({percent(tally['accept'], right)}): {counts}. The yardstick is what the report says cured it.",
+            "",
+            FIRST,
             "",
             table(("case", "cause", "named", "first remedy", "what cured it", "verdict", "why"), rows),
         ]

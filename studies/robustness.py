@@ -18,9 +18,10 @@ from studies.table import percent, table
 from tests.robustness.edits import EDITS, Files, edited, tried
 
 MENDED = (
-    "The first run of this study kept 97.7 %. What broke was mended as a kind: a warning of libibverbs about the driver "
-    "of an adapter that the machine does not have is no sign of a missing device, and a log in which one of several "
-    "ranks trains does not show that the others are missing."
+    "The first run of this study kept 97.7 %. Nearly all that changed came from one warning, of libibverbs about the "
+    "driver of an adapter that the machine does not have; it no longer counts as a missing device. In four copies the "
+    "edit itself had changed the fault (a remark on the number of data-loading workers, the launcher's banner at the "
+    "end); the generator no longer makes such edits."
 )
 
 
