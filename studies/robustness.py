@@ -19,7 +19,7 @@ from tests.robustness.edits import EDITS, Files, edited, tried
 
 MENDED = (
     "The first run of this study kept 97.7 %. Nearly all that changed came from one warning, of libibverbs about the "
-    "driver of an adapter that the machine does not have; it no longer counts as a missing device. In four copies the "
+    "driver of an adapter that the machine does not have; it no longer counts as a missing device. In a few copies the "
     "edit itself had changed the fault (a remark on the number of data-loading workers, the launcher's banner at the "
     "end); the generator no longer makes such edits."
 )
