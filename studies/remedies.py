@@ -21,8 +21,8 @@ VERDICTS = Path(__file__).with_name("verdicts.yaml")
 SHOWN = 220
 FIRST = (
     "At the first review 74 of 86 were accepted, 9 partly and 3 not; remedies were then reordered, given conditions "
-    "or reworded as a kind, and two causes were told more exactly. The reviewer knew the cure and mended the rules: the "
-    "verdicts are no independent opinion, and the last figure is again that of exercises with the answers at hand."
+    "or reworded as a kind, and two causes were told more exactly. The reviewer knew the cure and mended the rules: "
+    "the verdicts are no independent opinion, and the last figure is again that of exercises with the answers at hand."
 )
 NOT_REVIEWED = ("not reviewed", "")
 
