@@ -18,8 +18,10 @@ LEAST_MEMORY = 79 * 2**30  # what the driver leaves of 80 GB
 
 
 def derive(store: FactStore) -> Iterator[Fact]:
-    """An upper bound of the share of memory in use: a step as fast as that runs on a card of 80 GB or more. FP8 products
-    are faster on small cards too, so they tell nothing."""
+    """An upper bound of the share of memory in use: a step as fast as that runs on a card of 80 GB or more.
+
+    FP8 products are faster on small cards too, so they tell nothing.
+    """
     if any(fact.value is True for fact in store.every("config.fp8")):
         return
     for speed in store.every("run.tflops"):
