@@ -24,6 +24,7 @@ class Stack(StrEnum):
     """Whose code runs: it decides dtypes of gradients, how logits are kept, how memory is reserved."""
 
     MEGATRON = "megatron"
+    MEGATRON_FSDP = "megatron_fsdp"  # layers of Megatron, states sharded as FSDP does
     FSDP = "fsdp"
     DEEPSPEED = "deepspeed"
     DDP = "ddp"

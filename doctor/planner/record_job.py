@@ -48,7 +48,7 @@ STAGE_OF_ZERO = {0: Sharding.NONE, 1: Sharding.OPTIMIZER, 2: Sharding.GRADIENTS,
 def job_of(fields: Fields) -> Job:
     """The job of a record. Raises PlanError with the reason why the record cannot be modelled."""
     shape, layout = shape_of(fields), layout_of(fields)
-    micro = fields.whole("train", "mbs")
+    micro = _micro_batch(fields, layout)
     recompute, layers, modules = recompute_of(fields, layout, shape)
     precision = precision_of(fields)
     stack = stack_of(fields)
@@ -200,6 +200,8 @@ def recompute_of(fields: Fields, layout: Layout, shape: Shape) -> tuple[Recomput
 def precision_of(fields: Fields) -> Precision:
     """Number format of the matrix products; a format below 8 bits is taken as FP8."""
     words = fields.text("train", "precision")
+    if words == "fp32":  # the products alone may be in FP8
+        return Precision.FP32
     if fields.flag("fp8-format") or "fp8" in words:
         return Precision.FP8
     if "fp4" in words:
@@ -216,7 +218,9 @@ def precision_of(fields: Fields) -> Precision:
 
 def stack_of(fields: Fields) -> Stack:
     """Whose code ran."""
-    if fields.flag("use-megatron-fsdp") or fields.whole("parallel", "fsdp", 0) > 0:
+    if fields.flag("use-megatron-fsdp") or (fields.whole("parallel", "fsdp", 0) > 0 and fields.text("train", "phase")):
+        return Stack.MEGATRON_FSDP
+    if fields.whole("parallel", "fsdp", 0) > 0:
         return Stack.FSDP
     zero = fields.whole("parallel", "zero", 0)
     if zero >= 2:
@@ -262,7 +266,7 @@ def _loss(fields: Fields, stack: Stack) -> Loss:
         return Loss.FUSED
     if fields.get("model", "alibi") is True:  # llm-foundry's MPT computes its loss in one kernel by default
         return Loss.FUSED
-    return Loss.EAGER if stack is Stack.FSDP and not fields.megatron_test else Loss.VOCAB_PARALLEL
+    return Loss.EAGER if stack is Stack.FSDP else Loss.VOCAB_PARALLEL
 
 
 def _dropout(fields: Fields) -> bool:
@@ -270,6 +274,16 @@ def _dropout(fields: Fields) -> bool:
     if not fields.megatron_test:
         return fields.get("model", "flash") is False
     return any(fields.flag(name) != 0 for name in ("attention-dropout", "hidden-dropout"))
+
+
+def _micro_batch(fields: Fields, layout: Layout) -> int:
+    """Sequences of a micro-batch; torchtitan cuts a rank's batch into as many as there are pipeline stages."""
+    local = re.fullmatch(r"unstated \(local batch (\d{1,6})\)", fields.text("train", "mbs"))
+    if not local:
+        return fields.whole("train", "mbs")
+    micro = max(1, int(local[1]) // layout.pp)
+    fields.assumed.append(f"micro_batch: {micro} (one for each of {layout.pp} stages)")
+    return micro
 
 
 def _global_batch(fields: Fields, layout: Layout, micro: int) -> int:

@@ -34,7 +34,11 @@ def stages(job: Job) -> tuple[tuple[Chunk, ...], ...]:
 
 
 def split(job: Job) -> tuple[int, ...]:
-    """Layers of every chunk in the order of the model. What does not divide goes to the first chunks."""
+    """Layers of every chunk in the order of the model.
+
+    Where layers do not divide but would with two more, the first and the last chunk have one fewer, beside embedding
+    and head (Llama 3, arXiv 2407.21783, section 3.3.2). What does not divide otherwise goes to the first chunks.
+    """
     layout, layers = job.layout, job.shape.layers
     per_rank = layout.vpp
     if layout.pp > 1 and job.schedule in (Schedule.ZB_V, Schedule.DUALPIPE):
@@ -46,6 +50,9 @@ def split(job: Job) -> tuple[int, ...]:
         return layout.chunks
     given = layout.first + layout.last
     free = count - (bool(layout.first) + bool(layout.last)) * per_rank
+    if not given and count > 1 and layers % count and (layers + 2) % count == 0:
+        size = (layers + 2) // count
+        return (size - 1, *(size,) * (count - 2), size - 1)
     if count > layers or given > layers or (given and free <= 0 and given != layers):
         raise PlanError(f"{layers} layers do not fill pp {layout.pp} x vpp {per_rank} = {count} chunks")
     if not given:

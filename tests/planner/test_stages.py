@@ -35,6 +35,11 @@ def test_first_and_last_stage_may_be_set_by_hand() -> None:
     assert split(job(gpus=4, pp=4, first=18, last=18)) == (18, 22, 22, 18)
 
 
+def test_ends_of_the_model_take_the_place_of_a_layer_where_that_divides() -> None:
+    sizes = split(job("llama3-405b", gpus=128, tp=8, pp=16, vpp=8, schedule=Schedule.INTERLEAVED))
+    assert sizes == (0, *(1,) * 126, 0)
+
+
 def test_chunks_may_be_written_out() -> None:
     plan = job(gpus=4, pp=4)
     assert split(replace(plan, layout=replace(plan.layout, chunks=(17, 21, 21, 21)))) == (17, 21, 21, 21)
