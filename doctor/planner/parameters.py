@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from doctor.planner.job import Job, Stack
 from doctor.planner.shape import Norm, Shape
-from doctor.planner.stages import Chunk
+from doctor.planner.stages import Chunk, alike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +70,9 @@ def rank_parameters(job: Job, chunks: tuple[Chunk, ...]) -> RankParameters:
     shape, tp = job.shape, job.layout.tp
     layers = experts = 0.0
     for chunk in chunks:
-        for layer in range(chunk.first, chunk.first + chunk.layers):
+        for layer, count in alike(shape, chunk.first, chunk.layers):
             dense, routed = _on_rank(job, layer_parameters(shape, layer))
-            layers, experts = layers + dense, experts + routed
+            layers, experts = layers + dense * count, experts + routed * count
         if chunk.head:
             layers += _norm(shape)
             for _ in range(shape.mtp_layers):

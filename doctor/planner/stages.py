@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from doctor.planner.errors import PlanError
 from doctor.planner.job import Job, Schedule
+from doctor.planner.shape import Shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +18,22 @@ class Chunk:
     layers: int
     embedding: bool
     head: bool
+
+
+def alike(shape: Shape, first: int, layers: int) -> tuple[tuple[int, int], ...]:
+    """Layers from number `first` on by kind, with experts or without: the number of one of them, and how many."""
+    if shape.moe is None:
+        return ((first, layers),) if layers else ()
+    return _alike(shape, first, layers)
+
+
+@lru_cache(maxsize=65536)
+def _alike(shape: Shape, first: int, layers: int) -> tuple[tuple[int, int], ...]:
+    found: dict[bool, tuple[int, int]] = {}
+    for number in range(first, first + layers):
+        moe = shape.is_moe(number)
+        found[moe] = (number, found.get(moe, (0, 0))[1] + 1)
+    return tuple(found.values())
 
 
 def stages(job: Job) -> tuple[tuple[Chunk, ...], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 
@@ -16,7 +17,7 @@ from doctor.planner.memory.moments import Load, moments
 from doctor.planner.memory.overhead import context, reserve_factor
 from doctor.planner.memory.states import states
 from doctor.planner.parameters import rank_parameters
-from doctor.planner.stages import Chunk, stages
+from doctor.planner.stages import Chunk, alike, stages
 
 # Share by which allocated memory may differ either way: half of the measured configurations lie within a third of it.
 SPREAD = 0.05
@@ -70,7 +71,7 @@ class StageMemory:
 
 def memory(job: Job) -> tuple[StageMemory, ...]:
     """The peak of every pipeline stage. Raises PlanError where layers do not fill the stages."""
-    return tuple(_stage(job, stage, chunks) for stage, chunks in enumerate(stages(job)))
+    return tuple(stage_memory(job, stage, chunks) for stage, chunks in enumerate(stages(job)))
 
 
 def fits(job: Job) -> bool | None:
@@ -82,15 +83,20 @@ def fits(job: Job) -> bool | None:
     return False if any(peak.low > limit for peak in peaks) else None
 
 
-def _stage(job: Job, stage: int, chunks: tuple[Chunk, ...]) -> StageMemory:
+def stage_memory(job: Job, stage: int, chunks: tuple[Chunk, ...]) -> StageMemory:
+    """The peak of one pipeline stage, which holds `chunks`."""
     held = rank_parameters(job, chunks)
     fixed = states(job, held)
-    activations = sum(count * _chunk(job, chunk) for count, chunk in zip(in_flight(job, stage), chunks, strict=True))
+    layers = kinds(job, chunks)
+    kept = {kind: _kept(job, layer) for kind, layer in layers.items()}
+    activations = sum(
+        count * _chunk(job, chunk, kept) for count, chunk in zip(in_flight(job, stage), chunks, strict=True)
+    )
     extra = buffers(job, chunks, held)
     load = Load(
         activations=activations,
-        layer=max((_kept(job, layer) * job.tokens for layer in kinds(job, chunks).values()), default=0.0),
-        backward=_backward(job, chunks),
+        layer=max(kept.values(), default=0.0) * job.tokens,
+        backward=_backward(job, layers, kept),
         logits=_logits(job) if any(chunk.head for chunk in chunks) else 0.0,
         gradients=fixed.gradients,
     )
@@ -117,14 +123,14 @@ def _layer(job: Job) -> ModuleType:
     return activations_of_megatron if job.stack in (Stack.MEGATRON, Stack.MEGATRON_FSDP) else eager
 
 
-def _chunk(job: Job, chunk: Chunk) -> float:
-    """B that one micro-batch keeps in one chunk."""
-    layers = range(chunk.first, chunk.first + chunk.layers)
-    recomputed = len(layers)
+def _chunk(job: Job, chunk: Chunk, kept: Mapping[bool, float]) -> float:
+    """B that one micro-batch keeps in one chunk; `kept`: B a token of a layer with experts and of one without."""
+    shape, recomputed = job.shape, chunk.layers
     if job.recompute is Recompute.FULL and job.recompute_layers is not None:
         recomputed = min(recomputed, -(-job.recompute_layers // max(1, job.layout.vpp)))
-    total = sum(_kept(job, layer) for layer in layers[:recomputed])
-    total += sum(_whole(job, layer) for layer in layers[recomputed:])
+    total = sum(count * kept[shape.is_moe(layer)] for layer, count in alike(shape, chunk.first, recomputed))
+    rest = alike(shape, chunk.first + recomputed, chunk.layers - recomputed)
+    total += sum(count * _whole(job, layer) for layer, count in rest)
     eager_layers = _layer(job) is eager
     row = word(job) * job.shape.hidden
     spread = job.layout.tp if job.layout.sp else 1
@@ -147,11 +153,12 @@ def _whole(job: Job, layer: int) -> float:
     return float(_layer(job).kept(whole, layer))
 
 
-def _backward(job: Job, chunks: tuple[Chunk, ...]) -> float:
+def _backward(job: Job, layers: Mapping[bool, int], kept: Mapping[bool, float]) -> float:
     """B of the backward pass of the layer that needs most, with what it recomputes."""
     most = 0.0
-    for layer in kinds(job, chunks).values():
-        need = _layer(job).working(job, layer) + _whole(job, layer) - _kept(job, layer)
+    for kind, layer in layers.items():
+        whole = kept[kind] if job.recompute is Recompute.NONE else _whole(job, layer)
+        need = _layer(job).working(job, layer) + whole - kept[kind]
         most = max(most, need * job.tokens)
     if job.stack is Stack.MEGATRON and not job.fused_grads:
         most += word(job) * widest_matrix(job)

@@ -7,7 +7,7 @@ from doctor.planner.memory.activations import word
 from doctor.planner.memory.overhead import MIB
 from doctor.planner.memory.states import is_fsdp
 from doctor.planner.parameters import RankParameters, layer_on_rank, layer_parameters
-from doctor.planner.stages import Chunk
+from doctor.planner.stages import Chunk, alike
 
 WORKSPACE = 64 * MIB  # cuBLAS: 32 MiB a stream on Hopper and later (TransformerEngine, module/base.py), two in use
 ZERO3_LIVE = 1e9  # DeepSpeed stage3_max_live_parameters, elements
@@ -28,7 +28,8 @@ def buffers(job: Job, chunks: tuple[Chunk, ...], held: RankParameters) -> float:
 
 def kinds(job: Job, chunks: tuple[Chunk, ...]) -> dict[bool, int]:
     """One layer's number for each kind of layer on a rank: with experts, without."""
-    return {job.shape.is_moe(n): n for chunk in chunks for n in range(chunk.first, chunk.first + chunk.layers)}
+    shape = job.shape
+    return {shape.is_moe(n): n for chunk in chunks for n, _ in alike(shape, chunk.first, chunk.layers)}
 
 
 def widest_matrix(job: Job) -> float:
