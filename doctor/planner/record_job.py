@@ -262,7 +262,9 @@ def _attention(fields: Fields) -> Attention:
 
 
 def _loss(fields: Fields, stack: Stack) -> Loss:
-    if fields.flag("cross-entropy-loss-fusion") or fields.get("train", "ce_fusion") is True:
+    if fields.flag("cross-entropy-loss-fusion"):
+        return Loss.FUSED if fields.flag("cross-entropy-fusion-impl") == "te" else Loss.VOCAB_PARALLEL
+    if fields.get("train", "ce_fusion") is True:
         return Loss.FUSED
     if fields.get("model", "alibi") is True:  # llm-foundry's MPT computes its loss in one kernel by default
         return Loss.FUSED

@@ -98,7 +98,7 @@ def test_a_gpu_that_is_not_in_the_table_is_taken_as_described() -> None:
 
 def test_flags_of_megatron_are_understood() -> None:
     flags = {
-        "attention-backend": "unfused", "cross-entropy-loss-fusion": True, "attention-dropout": 0.0, "hidden-dropout": 0.0,
+        "attention-backend": "unfused", "cross-entropy-loss-fusion": True, "cross-entropy-fusion-impl": "te", "attention-dropout": 0.0, "hidden-dropout": 0.0,
         "no-gradient-accumulation-fusion": True, "num-distributed-optimizer-instances": 2, "mtp-num-layers": 1,
         "pipeline-model-parallel-layout": "Et*8|(tt|)*2t*20mL", "recompute-modules": "[moe_act, mlp]",
     }  # fmt: skip

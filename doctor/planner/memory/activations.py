@@ -18,8 +18,17 @@ DROPPED = {
     "layernorm": ("norm_attention", "norm_mlp"),
     "mla_up_proj": ("qkv",),
     "mlp": ("mlp_hidden", "mlp_act"),
-    "moe_act": ("expert_act",),
-    "moe": ("router", "expert_in", "expert_hidden", "expert_act", "expert_out", "shared_hidden", "shared_act"),
+    "moe_act": ("expert_act", "expert_weighted"),
+    "moe": (
+        "router",
+        "expert_in",
+        "expert_hidden",
+        "expert_act",
+        "expert_weighted",
+        "expert_out",
+        "shared_hidden",
+        "shared_act",
+    ),
     "shared_experts": ("shared_hidden", "shared_act"),
 }
 
@@ -152,6 +161,8 @@ def _experts(job: Job) -> dict[str, float]:
         "expert_act": copies * _input(job) * moe.ffn,
         "expert_out": copies * word(job) * shape.hidden,
     }
+    if not shape.gated:  # weighted by the router in an operation of its own (experts.py, bias_act_func)
+        found["expert_weighted"] = copies * word(job) * moe.ffn
     if moe.shared_ffn:
         found.update(_mlp(job, "shared", moe.shared_ffn))
     return found

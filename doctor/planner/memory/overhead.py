@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.planner.job import Job, Stack
+from doctor.planner.job import Job, Recompute, Sharding, Stack
 
 MIB = float(2**20)
 GIB = float(2**30)
@@ -14,6 +14,11 @@ RESERVE = {
     Stack.DEEPSPEED: (1.03, 1.10, 1.30),
     Stack.DDP: (1.02, 1.06, 1.15),
 }
+# Blocks that are gathered, freed and recomputed leave holes of many sizes, fewer where a compiled block makes few
+# tensors. And tensors that a second stream used are freed late: TP's collectives beside FSDP's (torchtitan issue 735).
+# Both are ratios of torchtitan's published reserved memory (benchmarks/, H100) to this model's allocated memory.
+CHURN = 1.08
+TP_STREAMS = 1.15
 # CUDA context with the kernels of PyTorch and its libraries, general knowledge from nvidia-smi beside torch.
 CONTEXT = 0.6 * GIB
 # Buffers of one NCCL communicator: channels times protocol buffers (nccl, src/include/comm.h: 4 MiB a channel and peer
@@ -23,7 +28,13 @@ COMMUNICATOR = 0.15 * GIB
 
 def reserve_factor(job: Job) -> tuple[float, float, float]:
     """Reserved over allocated memory: low, usual, high."""
-    return RESERVE[job.stack]
+    low, usual, high = RESERVE[job.stack]
+    if job.stack is Stack.FSDP and job.sharding is Sharding.FULL:
+        if not job.compile or job.recompute is Recompute.FULL:
+            usual *= CHURN
+        if job.layout.tp > 1:
+            usual *= TP_STREAMS
+    return low, usual, max(high, usual * 1.1)
 
 
 def context(job: Job) -> tuple[float, float, float]:
