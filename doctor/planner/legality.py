@@ -36,7 +36,10 @@ def _pipeline(job: Job) -> Iterator[str]:
     by_hand = layout.first or layout.last
     inner = layers - layout.first - layout.last
     stages = layout.pp - bool(layout.first) - bool(layout.last)
-    if by_hand:
+    if layout.chunks:
+        if sum(layout.chunks) != layers:
+            yield f"the chunks hold {sum(layout.chunks)} layers; the model has {layers}"
+    elif by_hand:
         if inner < 0 or (stages > 0 and inner % stages) or (stages <= 0 and inner):
             yield (
                 f"{layers} layers less {layout.first} in the first and {layout.last} in the last stage leave {inner}, "

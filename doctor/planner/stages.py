@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from doctor.planner.errors import PlanError
 from doctor.planner.job import Job, Schedule
+from doctor.planner.layout import Layout
 from doctor.planner.shape import Shape
 
 
@@ -22,9 +24,17 @@ class Chunk:
 
 def alike(shape: Shape, first: int, layers: int) -> tuple[tuple[int, int], ...]:
     """Layers from number `first` on by kind, with experts or without: the number of one of them, and how many."""
-    if shape.moe is None:
-        return ((first, layers),) if layers else ()
-    return _alike(shape, first, layers)
+    moe = shape.moe
+    if layers <= 0:
+        return ()
+    if moe is None:
+        return ((first, layers),)
+    if moe.every > 1:
+        return _alike(shape, first, layers)
+    plain = min(layers, max(0, moe.dense_layers - first))
+    if plain in (0, layers):
+        return ((first, layers),)
+    return ((first, plain), (first + plain, layers - plain))
 
 
 @lru_cache(maxsize=65536)
@@ -43,10 +53,16 @@ def stages(job: Job) -> tuple[tuple[Chunk, ...], ...]:
     so that rank 0 has both ends of the model (Qi et al., arXiv 2405.15362). DualPipe: stages s and p-1-s, so that
     every parameter is there twice (DeepSeek-V3, arXiv 2412.19437, section 3.2.1).
     """
-    p, parts = job.layout.pp, _chunks(job)
-    if job.schedule is Schedule.ZB_V and p > 1:
+    return _stages(job.shape.layers, job.schedule, *_cut(job.layout))
+
+
+@lru_cache(maxsize=4096)
+def _stages(layers: int, schedule: Schedule, p: int, *cut: Any) -> tuple[tuple[Chunk, ...], ...]:
+    """Depends on no more than this, so that a search asks once for many jobs."""
+    parts = _chunks(_split(layers, schedule, p, *cut))
+    if schedule is Schedule.ZB_V and p > 1:
         return tuple((parts[stage], parts[2 * p - 1 - stage]) for stage in range(p))
-    if job.schedule is Schedule.DUALPIPE and p > 1:
+    if schedule is Schedule.DUALPIPE and p > 1:
         return tuple((parts[stage], parts[p - 1 - stage]) for stage in range(p))
     return tuple(tuple(parts[stage::p]) for stage in range(p))
 
@@ -57,36 +73,44 @@ def split(job: Job) -> tuple[int, ...]:
     Where layers do not divide but would with two more, the first and the last chunk have one fewer, beside embedding
     and head (Llama 3, arXiv 2407.21783, section 3.3.2). What does not divide otherwise goes to the first chunks.
     """
-    layout, layers = job.layout, job.shape.layers
-    per_rank = layout.vpp
-    if layout.pp > 1 and job.schedule in (Schedule.ZB_V, Schedule.DUALPIPE):
-        per_rank = 2 if job.schedule is Schedule.ZB_V else 1
-    count = layout.pp * per_rank
-    if layout.chunks:
-        if sum(layout.chunks) != layers:
-            raise PlanError(f"chunks hold {sum(layout.chunks)} layers; the model has {layers}")
-        return layout.chunks
-    given = layout.first + layout.last
-    free = count - (bool(layout.first) + bool(layout.last)) * per_rank
+    return _split(job.shape.layers, job.schedule, *_cut(job.layout))
+
+
+def _cut(layout: Layout) -> tuple[int, int, int, int, tuple[int, ...]]:
+    return layout.pp, layout.vpp, layout.first, layout.last, layout.chunks
+
+
+def _split(
+    layers: int, schedule: Schedule, pp: int, vpp: int, first: int, last: int, chunks: tuple[int, ...]
+) -> tuple[int, ...]:
+    per_rank = vpp
+    if pp > 1 and schedule in (Schedule.ZB_V, Schedule.DUALPIPE):
+        per_rank = 2 if schedule is Schedule.ZB_V else 1
+    count = pp * per_rank
+    if chunks:
+        if sum(chunks) != layers:
+            raise PlanError(f"chunks hold {sum(chunks)} layers; the model has {layers}")
+        return chunks
+    given = first + last
+    free = count - (bool(first) + bool(last)) * per_rank
     if not given and count > 1 and layers % count and (layers + 2) % count == 0:
         size = (layers + 2) // count
         return (size - 1, *(size,) * (count - 2), size - 1)
     if count > layers or given > layers or (given and free <= 0 and given != layers):
-        raise PlanError(f"{layers} layers do not fill pp {layout.pp} x vpp {per_rank} = {count} chunks")
+        raise PlanError(f"{layers} layers do not fill pp {pp} x vpp {per_rank} = {count} chunks")
     if not given:
         return _even(layers, count)
     inner = iter(_even(layers - given, free) if free > 0 else ())
     ends = {}
-    if layout.first:
-        ends[0] = iter(_even(layout.first, per_rank))
-    if layout.last:
-        ends[layout.pp - 1] = iter(_even(layout.last, per_rank))
-    return tuple(next(ends.get(chunk % layout.pp, inner)) for chunk in range(count))
+    if first:
+        ends[0] = iter(_even(first, per_rank))
+    if last:
+        ends[pp - 1] = iter(_even(last, per_rank))
+    return tuple(next(ends.get(chunk % pp, inner)) for chunk in range(count))
 
 
-def _chunks(job: Job) -> list[Chunk]:
+def _chunks(sizes: tuple[int, ...]) -> list[Chunk]:
     parts, start = [], 0
-    sizes = split(job)
     for number, layers in enumerate(sizes):
         ends = (number == 0, number == len(sizes) - 1)
         parts.append(Chunk(first=start, layers=layers, embedding=ends[0], head=ends[1]))
