@@ -111,6 +111,7 @@ class Job:
     dropout: bool = False
     offload_optimizer: bool = False
     offload_parameters: bool = False
+    offload_activations: bool = False
     lora_rank: int = 0
     imbalance: float = 1.0
     compile: bool = False

@@ -73,6 +73,7 @@ def job_of(fields: Fields) -> Job:
         recompute_modules=modules,
         dropout=_dropout(fields),
         lora_rank=16 if fields.text("train", "phase") == "lora" else 0,
+        offload_activations=fields.get("train", "act_offload") is True,
         compile=fields.get("train", "compile") is True,
         vocab_multiple=_flag_number(fields, "make-vocab-size-divisible-by", 128),
         fused_grads=stack is Stack.MEGATRON and not fields.flag("no-gradient-accumulation-fusion"),
@@ -184,7 +185,9 @@ def recompute_of(fields: Fields, layout: Layout, shape: Shape) -> tuple[Recomput
         stage = -(-shape.layers // layout.pp)
         return Recompute.FULL, stage // 2, frozenset()
     if words.startswith("full"):
-        return Recompute.FULL, *plain
+        block = fields.flag("recompute-method") == "block"
+        layers = _flag_number(fields, "recompute-num-layers", 0) * layout.vpp if block else 0
+        return Recompute.FULL, layers or None, frozenset()
     if "-op" in words or (words.startswith("selective") and stack_of(fields) is Stack.FSDP):
         return Recompute.OPERATORS, *plain
     found = frozenset(MODULES[word] for word in re.findall(r"[a-z_]+", words) if word in MODULES)

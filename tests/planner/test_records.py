@@ -110,6 +110,18 @@ def test_flags_of_megatron_are_understood() -> None:
     assert job.recompute is Recompute.MODULES and job.recompute_modules == {"moe_act", "mlp"}
 
 
+def test_a_block_of_layers_may_be_recomputed() -> None:
+    flags = {"recompute-method": "block", "recompute-num-layers": 3}
+    job = read_record(row(train__flags=flags, train__recompute="full", parallel__vpp=4)).job
+    assert job and job.recompute_layers == 12
+
+
+def test_a_batch_of_a_rank_is_cut_for_the_stages() -> None:
+    record = read_record(row(train__mbs="unstated (local batch 8)"))
+    assert record.job and record.job.micro_batch == 4
+    assert record.assumed == ("micro_batch: 4 (one for each of 2 stages)",)
+
+
 def test_ends_of_the_model_may_count_as_layers() -> None:
     flags = {"account-for-embedding-in-pipeline-split": True, "account-for-loss-in-pipeline-split": True}
     job = read_record(row(train__flags=flags, parallel__vpp=2, model__layers=14)).job

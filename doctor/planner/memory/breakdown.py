@@ -92,6 +92,8 @@ def stage_memory(job: Job, stage: int, chunks: tuple[Chunk, ...]) -> StageMemory
     activations = sum(
         count * _chunk(job, chunk, kept) for count, chunk in zip(in_flight(job, stage), chunks, strict=True)
     )
+    if job.offload_activations:  # the layer at work and the next or last one on its way
+        activations = min(activations, 2 * max(kept.values(), default=0.0) * job.tokens)
     extra = buffers(job, chunks, held)
     load = Load(
         activations=activations,

@@ -23,7 +23,7 @@ def buffers(job: Job, chunks: tuple[Chunk, ...], held: RankParameters) -> float:
     if job.stack in (Stack.DDP, Stack.FSDP):
         cast = 2.0 if job.master_weights and job.precision is not Precision.FP32 else 0.0  # autocast's cache
         return held.total * (4.0 + cast) + WORKSPACE  # buckets beside the gradients (torch.nn.parallel, reducer)
-    return _megatron(job, chunks) + WORKSPACE
+    return _megatron(job, chunks) + _fp8_weights(job, held) + WORKSPACE
 
 
 def kinds(job: Job, chunks: tuple[Chunk, ...]) -> dict[bool, int]:
@@ -57,6 +57,12 @@ def _megatron(job: Job, chunks: tuple[Chunk, ...]) -> float:
     if layout.sp:
         total += word(job) * job.tokens * shape.hidden
     return total
+
+
+def _fp8_weights(job: Job, held: RankParameters) -> float:
+    """16-bit parameters of FP8 products are cast once a step and kept for all micro-batches, as they are and transposed
+    (TransformerEngine, module/base.py, get_weight_workspace)."""
+    return 2.0 * (held.layers + held.experts) if job.precision is Precision.FP8 and not job.fp8_parameters else 0.0
 
 
 def _deepspeed(job: Job, held: RankParameters) -> float:

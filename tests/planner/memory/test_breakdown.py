@@ -59,6 +59,20 @@ def test_the_last_stage_of_a_small_model_with_a_large_vocabulary_is_the_fullest(
     assert stages[1].logits > 0 == stages[0].logits
 
 
+def test_offloaded_activations_leave_two_layers_on_the_gpu() -> None:
+    plan = job("llama3-8b", gpus=8)
+    near, far = (memory(replace(plan, offload_activations=one))[0].activations for one in (False, True))
+    assert near / far == pytest.approx(32 / 2, rel=0.02)
+
+
+def test_some_layers_may_be_recomputed() -> None:
+    peaks = [
+        peak(name="llama3-8b", gpus=8, recompute=Recompute.FULL, recompute_layers=n).activations for n in (0, 8, 32)
+    ]
+    assert peaks == sorted(peaks, reverse=True)
+    assert peak(name="llama3-8b", gpus=8, recompute=Recompute.FULL).activations == peaks[2]
+
+
 def test_chunked_loss_needs_hardly_any_logits() -> None:
     usual, chunked = (
         peak(name="llama3-8b", gpus=8, loss=loss, stack=Stack.FSDP) for loss in (Loss.EAGER, Loss.CHUNKED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.planner.job import Sharding, Stack
+from doctor.planner.job import Precision, Sharding, Stack
 from doctor.planner.memory.buffers import WORKSPACE, buffers
 from doctor.planner.parameters import rank_parameters
 from doctor.planner.stages import stages
@@ -34,6 +34,12 @@ def test_sequence_parallelism_gathers_into_one_buffer() -> None:
 def test_zero_3_of_deepspeed_has_its_buckets_and_live_parameters() -> None:
     assert held_by(stack=Stack.DEEPSPEED, sharding=Sharding.FULL) == 4 * 5e8 + 2 * 1e9
     assert held_by(stack=Stack.DEEPSPEED, sharding=Sharding.OPTIMIZER) == 4 * 5e8
+
+
+def test_fp8_copies_of_weights_are_kept_unless_the_weights_are_fp8() -> None:
+    layers = rank_parameters(job(gpus=8), stages(job(gpus=8))[0]).layers
+    assert held_by(precision=Precision.FP8) == held_by() + 2 * layers
+    assert held_by(precision=Precision.FP8, fp8_parameters=True) == held_by()
 
 
 def test_what_fsdp_gathers_is_not_here_all_the_time() -> None:
