@@ -6,7 +6,7 @@ from doctor.planner.job import Job, Precision, Sharding, Stack
 from doctor.planner.memory.activations import word
 from doctor.planner.memory.overhead import MIB
 from doctor.planner.memory.states import is_fsdp
-from doctor.planner.parameters import RankParameters, layer_on_rank, layer_parameters
+from doctor.planner.parameters import RankParameters, layer_on_rank, layer_parameters, padded_vocab
 from doctor.planner.stages import Chunk, alike
 
 WORKSPACE = 64 * MIB  # cuBLAS: 32 MiB a stream on Hopper and later (TransformerEngine, module/base.py), two in use
@@ -43,7 +43,8 @@ def _megatron(job: Job, chunks: tuple[Chunk, ...]) -> float:
     """Stand-in gradients and the gathered input.
 
     With gradient accumulation fused into the products, Transformer Engine hands autograd an unused gradient for each
-    shape of a weight and keeps it (module/base.py, get_dummy_wgrad). Sequence parallelism gathers inputs into one
+    shape of a weight and keeps it (module/base.py, get_dummy_wgrad); Megatron-LM's head takes one too
+    (core/tensor_parallel/layers.py). Sequence parallelism gathers inputs into one
     buffer (Megatron-LM, core/utils.py, GlobalMemoryBuffer).
     """
     shape, layout = job.shape, job.layout
@@ -54,6 +55,8 @@ def _megatron(job: Job, chunks: tuple[Chunk, ...]) -> float:
         total += 2.0 * (found[0].query_output + found[0].key_value + sum({one.mlp for one in found})) / layout.tp
         if True in layers and shape.moe:
             total += 2.0 * layer_on_rank(job, layers[True])[1] * layout.ep / shape.moe.experts
+    if job.fused_grads and any(chunk.head for chunk in chunks):
+        total += 2.0 * padded_vocab(job) * shape.hidden / layout.tp
     if layout.sp:
         total += word(job) * job.tokens * shape.hidden
     return total

@@ -22,14 +22,14 @@ CHUNKS = 8
 def logits_bytes(job: Job, tokens: float) -> float:
     """B of logits and loss of one micro-batch of `tokens` tokens on one rank of the TP group, at their widest.
 
-    In Megatron the head's product then leaves a gradient of its matrix in the products' format beside the logits' own,
-    even where gradients add up in a buffer (core/tensor_parallel/layers.py, LinearWithGradAccumulation).
+    In Megatron, where gradients do not add up in the products themselves, the head's product then leaves a gradient of
+    its matrix beside the logits' own (core/tensor_parallel/layers.py, LinearWithGradAccumulation).
     """
     rows = padded_vocab(job) / job.layout.tp
     whole = tokens * rows
     if job.loss is Loss.CHUNKED:
         whole /= CHUNKS
     at_loss = whole * BYTES[job.loss][job.precision is Precision.FP32]
-    if job.stack is not Stack.MEGATRON or job.lora_rank:
+    if job.stack is not Stack.MEGATRON or job.fused_grads or job.lora_rank:
         return at_loss
     return max(at_loss, word(job) * (whole + rows * job.shape.hidden))

@@ -15,14 +15,14 @@ def held_by(**changes: object) -> float:
 
 
 def test_a_stand_in_gradient_for_each_shape_of_a_matrix() -> None:
-    """Llama-2 70B: query with key and value, output, gate with value, down; 16 bit each."""
-    matrices = 8192 * (64 + 16) * 128 + 8192 * 8192 + 3 * 8192 * 28672
+    """Llama-2 70B: query with key and value, output, gate with value, down, head; 16 bit each."""
+    matrices = 8192 * (64 + 16) * 128 + 8192 * 8192 + 3 * 8192 * 28672 + 32000 * 8192
     assert held_by() == 2 * matrices
     assert held_by(fused_grads=False) == 0
 
 
 def test_one_expert_stands_in_for_all() -> None:
-    dense = 2 * 4096 * 4096 + 2 * 4096 * 8 * 128
+    dense = 2 * 4096 * 4096 + 2 * 4096 * 8 * 128 + 32000 * 4096
     assert held_by(name="mixtral-8x7b", ep=8) == 2 * (dense + 3 * 4096 * 14336)
 
 
