@@ -26,7 +26,7 @@ def in_flight(job: Job, stage: int) -> tuple[float, ...]:
         return (float(m),) * v
     if job.schedule is Schedule.ZB_V:
         first = min(float(m), 2.0 * p - stage) if m > p else float(m)
-        return (min(first, float(m)), min(2.0 * p - first, float(m)))
+        return (min(first, float(m)), min(max(1.0, 2.0 * p - first), float(m)))
     if job.schedule is Schedule.DUALPIPE:
         each = m / 2
         near = min(each, float(p - stage))

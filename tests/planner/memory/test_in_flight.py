@@ -19,7 +19,7 @@ from tests.planner.support import job
         (Schedule.ONE_F_ONE_B, 3, (1,)),
         (Schedule.ZB_H1, 1, (3,)),
         (Schedule.DUALPIPE, 0, (4, 1)),
-        (Schedule.ZB_V, 0, (8, 0)),
+        (Schedule.ZB_V, 0, (8, 1)),
         (Schedule.ZB_V, 3, (5, 3)),
     ],
 )
