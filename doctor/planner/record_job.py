@@ -72,6 +72,7 @@ def job_of(fields: Fields) -> Job:
         recompute_layers=layers,
         recompute_modules=modules,
         dropout=_dropout(fields),
+        imbalance=fields.imbalance(),
         lora_rank=16 if fields.text("train", "phase") == "lora" else 0,
         offload_activations=fields.get("train", "act_offload") is True,
         compile=fields.get("train", "compile") is True,
@@ -122,6 +123,8 @@ def layout_of(fields: Fields) -> Layout:
     chunks = _written_out(fields, degrees["pp"]) or _counting_ends(fields, degrees["pp"], degrees["vpp"])
     if chunks:
         degrees["vpp"] = len(chunks) // degrees["pp"]
+    if "unstated" in fields.text("parallel", "vpp_note"):
+        fields.assumed.append(f"vpp: {degrees['vpp']} (unstated)")
     etp = degrees["etp"] if fields.get("model", "moe") else 1
     return Layout(
         **{**degrees, "etp": etp, "ep": degrees["ep"] if fields.get("model", "moe") else 1},
@@ -221,7 +224,9 @@ def precision_of(fields: Fields) -> Precision:
 
 def stack_of(fields: Fields) -> Stack:
     """Whose code ran."""
-    if fields.flag("use-megatron-fsdp") or (fields.whole("parallel", "fsdp", 0) > 0 and fields.text("train", "phase")):
+    sharded = fields.whole("parallel", "fsdp", 0) > 0
+    megatron = "megatron" in str(fields.get("source", "repo")).lower()
+    if fields.flag("use-megatron-fsdp") or (sharded and (megatron or fields.text("train", "phase"))):
         return Stack.MEGATRON_FSDP
     if fields.whole("parallel", "fsdp", 0) > 0:
         return Stack.FSDP

@@ -86,9 +86,11 @@ def test_what_cannot_be_modelled_says_why(changes: dict[str, Any], reason: str) 
 
 
 def test_what_is_safe_to_assume_is_assumed_and_said() -> None:
-    record = read_record(row(train__recompute="unstated", train__gbs=None, train__precision="NVFP4"))
+    record = read_record(
+        row(train__recompute="unstated", train__gbs=None, train__precision="NVFP4", parallel__vpp_note="vpp unstated")
+    )
     assert record.job and record.job.precision is Precision.FP8
-    assert [text.split(":")[0] for text in record.assumed] == ["recompute", "precision", "global_batch"]
+    assert [text.split(":")[0] for text in record.assumed] == ["vpp", "recompute", "precision", "global_batch"]
 
 
 def test_a_gpu_that_is_not_in_the_table_is_taken_as_described() -> None:
