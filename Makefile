@@ -1,10 +1,12 @@
 # Each target makes its own .venv from python3 alone; nothing is installed again unless the pins changed.
 #   make run                          diagnose the sample in fixtures/
 #   make run ARGS="analyze my/logs"   any pdoctor command
+#   make test EXTRAS=test,oracle      with the tests that need torch
 PYTHON ?= python3
 ARGS ?= analyze fixtures/sample/job
+EXTRAS ?= test
 BIN := .venv/bin
-READY := .venv/.installed
+READY := .venv/.installed-$(EXTRAS)
 
 .PHONY: run test lint docs bench calibration format clean
 .DEFAULT_GOAL := run
@@ -12,7 +14,7 @@ READY := .venv/.installed
 $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt hatchling editables
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --no-build-isolation -e '.[test]'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'
 	@touch $@
 
 # pdoctor ends with 1 or 3 when it found something: for make that is a report made, not an error.
