@@ -9,6 +9,7 @@ from dataclasses import replace
 from doctor.engine.model import Outcome
 from doctor.facts.model import Value
 from doctor.facts.store import FactStore
+from doctor.rulebase.model import Text
 from doctor.rulebase.truth import Truth
 
 LONGEST = 400
@@ -16,17 +17,21 @@ _NAME = re.compile(r"\{(?P<name>[\w.]+)(?::(?P<form>\w+))?\}")
 _UNLIMITED = 2**63
 
 
-def noted(outcomes: tuple[Outcome, ...], templates: Mapping[str, str], store: FactStore) -> tuple[Outcome, ...]:
+def noted(outcomes: tuple[Outcome, ...], templates: Mapping[str, Text], store: FactStore) -> tuple[Outcome, ...]:
     """`outcomes` with the note of each signal that holds; a note that lacks a value is left out.
 
     A name is a field of the signal's first event, or a fact of the first entity that the signal found, else of the job.
     """
     return tuple(
-        replace(outcome, note=_filled(templates[outcome.signal], outcome, store))
+        replace(outcome, note=_in_both(templates[outcome.signal], outcome, store))
         if outcome.truth is Truth.TRUE and outcome.signal in templates
         else outcome
         for outcome in outcomes
     )
+
+
+def _in_both(text: Text, outcome: Outcome, store: FactStore) -> Text:
+    return Text(_filled(text.en, outcome, store), _filled(text.zh, outcome, store))
 
 
 def _filled(template: str, outcome: Outcome, store: FactStore) -> str:

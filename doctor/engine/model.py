@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from doctor.facts.model import Event, Source
-from doctor.rulebase.model import Rule, Severity
+from doctor.rulebase.model import Rule, Severity, Text
 from doctor.rulebase.truth import Truth
+
+NO_NOTE = Text("")
 
 
 class Label(StrEnum):
@@ -50,7 +52,7 @@ class Outcome:
     text: str
     sources: tuple[Source, ...] = ()
     missing: tuple[str, ...] = ()
-    note: str = ""
+    note: Text = NO_NOTE
     events: tuple[Event, ...] = ()
     entities: tuple[str, ...] = ()
 

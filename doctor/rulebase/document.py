@@ -88,6 +88,10 @@ class Node:
         assert text is not None
         return text
 
+    def either(self, key: str) -> Text:
+        """A text in both languages, or one that serves for both since it holds no words."""
+        return Text(self.string(key)) if isinstance(self.data.get(key), str) else self.need_text(key)
+
     def node(self, key: str, known: Iterable[str] | None = None) -> Node:
         return Node(self.data.get(key) or {}, (*self.keys, key), known)
 

@@ -14,6 +14,7 @@ from doctor.rulebase.names import Known, event_fields
 from doctor.rulebase.patterns import faults
 
 _TEMPLATE = re.compile(r"\{([\w.]+)(?::(\w+))?\}")
+_WORDS = re.compile(r"[^\W\d_]{2}")
 TOLD, ANSWERS = "told.", "answer"
 """How facts that only a person knows begin, and the group of the signals that use them."""
 
@@ -69,10 +70,12 @@ def _remedies(rule: Rule, base: RuleBase) -> Iterator[str]:
 
 def _evidence(rule: Rule, base: RuleBase) -> Iterator[str]:
     known = Known(base.catalogue, base.events, base.causes, base.rules)
-    for signal, template in rule.evidence.items():
+    for signal, text in rule.evidence.items():
+        if not text.zh and _WORDS.search(_TEMPLATE.sub("", text.en)):
+            yield f"evidence {signal} has words and no zh text"
         events = [base.events[name] for name in rule.signals[signal].events if name in base.events]
         fields = event_fields(events)
-        for name, form in _TEMPLATE.findall(template):
+        for name, form in _TEMPLATE.findall(text.en + text.zh):
             field = name.rsplit(".", 1)[-1]
             if known.names().kind(name) is None and field not in fields and field not in ("rank", "host", "step"):
                 yield f"evidence {signal} names {name!r}, which is neither a fact nor a field of its event"

@@ -152,7 +152,7 @@ class Rule:
     status: str = "stable"
     since: str = ""
     scope: Scope = Scope.JOB
-    evidence: Mapping[str, str] = field(default_factory=dict)
+    evidence: Mapping[str, Text] = field(default_factory=dict)
     differential: tuple[Differential, ...] = ()
     explains: tuple[Explains, ...] = ()
     remedies: tuple[Remedy, ...] = ()

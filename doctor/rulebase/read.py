@@ -63,7 +63,7 @@ def read_rule(data: Any, path: str) -> Rule:
         status=node.choice("status", ("preview", "stable", "deprecated"), "stable"),
         since=node.string("since", ""),
         scope=Scope(node.choice("scope", list(Scope), "job")),
-        evidence={key: node.node("evidence").string(key) for key in node.node("evidence", signals).data},
+        evidence={key: node.node("evidence").either(key) for key in node.node("evidence", signals).data},
         differential=tuple(map(_differential, node.items("differential", ("rule", "next", "how")))),
         explains=tuple(map(_explains, node.items("explains", ("event", "rule", "same")))),
         remedies=tuple(map(_remedy, node.items("remedies", REMEDY_KEYS))),

@@ -12,6 +12,7 @@ from doctor.facts.model import Event, EventSpec, Fact
 from doctor.rulebase.pack import cache_folder
 from doctor.session.contents import File, beginning
 from doctor.session.notes import Note
+from doctor.session.quotes import agreed, shown_in
 from doctor.session.report import Input
 from probes.files.job_config import claims, read_config, read_echo
 from probes.files.log import LogFile, LogReading, read_logs
@@ -136,8 +137,15 @@ def _remarks(files: Sequence[Taken], runs: Mapping[str, str], specs: Mapping[str
         log = LogFile(Path(file.file.path), file.file.name)
         reading = file.attempt("log", lambda log=log: _read_logs([log], specs))  # type: ignore[misc]
         if reading is not None:
-            own = (event for event in reading.events if event.name in specs)
+            own = (event for event in _shown([file], reading.events, specs) if event.name in specs)
             found.events += [replace(event, run=runs[file.file.name]) for event in own]
+
+
+def _shown(files: Sequence[Taken], events: Iterable[Event], specs: Mapping[str, EventSpec]) -> list[Event]:
+    """The events that a run printed, without those that a program or a manual merely names."""
+    tests = {file.file.name: shown_in(file.file.name, file.data) for file in files}
+    told = {name: test for name, test in tests.items() if test is not None}
+    return [e for e in events if (test := told.get(e.source.path)) is None or test(e, specs.get(e.name))]
 
 
 def _table(file: Taken, found: Gathered) -> bool:
@@ -153,7 +161,8 @@ def _table(file: Taken, found: Gathered) -> bool:
 def _log_head(file: Taken, run: str, found: Gathered) -> None:
     """What a log, or a text that is none, says besides events: arguments that were echoed, output of node commands."""
     name, text = file.file.name, file.data.decode("utf-8", errors="replace")
-    found.facts += file.attempt("job_config", lambda: read_echo(run, enumerate(text.split("\n"), 1), name)) or []
+    echoed = file.attempt("job_config", lambda: read_echo(run, enumerate(text.split("\n"), 1), name)) or []
+    found.facts += agreed(name, echoed)
     dump = file.attempt("node_dump", lambda: read_dump(name, file.data))
     if dump is not None:
         found.facts += dump.facts
@@ -172,7 +181,7 @@ def _logs(files: Sequence[Taken], specs: Mapping[str, EventSpec], found: Gathere
             reading = file.attempt("log", lambda log=log: _read_logs([log], specs))  # type: ignore[misc]
             readings += [reading] if reading else []
     for reading in readings:
-        found.events += reading.events
+        found.events += _shown(files, reading.events, specs)
         found.facts += reading.facts
     infos = {info.path: info for reading in readings for info in reading.inputs}
     speaking = {event.source.path for event in found.events if event.name in specs}

@@ -80,7 +80,7 @@ def _finding(finding: Finding, report: Report, lang: str) -> dict[str, Any]:
         "explained_by": finding.explained_by,
         "because": present.prose(rule.because.get(lang)),
         "evidence": [_evidence(source, events.get(source)) for source in finding.sources],
-        "notes": [outcome.note for outcome in finding.outcomes if outcome.note],
+        "notes": [note for outcome in finding.outcomes if (note := outcome.note.get(lang))],
         "follows": [_follow(follow, report, lang) for follow in finding.follows],
         "differential": [_rival(*rival, report, finding) for rival in present.rivals(finding, report, lang)],
         "remedies": [_remedy(finding, remedy, report, lang) for remedy in rule.remedies],

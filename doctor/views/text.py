@@ -105,8 +105,8 @@ class TextReport:
                 self.quote(head, source, FURTHER_QUOTES if quoted else FIRST_QUOTE)
                 head = ""
             quoted.update(fresh)
-            if outcome.note:
-                self.page.beside("", f"→ {outcome.note}", COLUMN, style="italic")
+            if note := outcome.note.get(self.lang):
+                self.page.beside("", f"→ {note}", COLUMN, style="italic")
             if chosen and (more := self._alike(outcome.events, len(fresh) - len(chosen))):
                 self.page.beside("", more, COLUMN, style="dim")
         if hidden:

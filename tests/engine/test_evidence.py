@@ -8,6 +8,7 @@ from doctor.engine.evidence import noted
 from doctor.engine.model import Outcome
 from doctor.facts.model import Event, Fact, Source, Value
 from doctor.facts.store import FactStore
+from doctor.rulebase.model import Text
 from doctor.rulebase.truth import Truth
 
 LOW = Event("mem.low", Source("log", "x", 1, "low"), {"free": 3 << 20})
@@ -18,7 +19,15 @@ def note(
 ) -> str:
     outcome = Outcome("s", truth, 1.0, "", events=(LOW,), entities=entities)
     store = FactStore(Fact(name, value, entity) for entity, name, value in facts)
-    return noted((outcome,), {"s": template}, store)[0].note
+    return noted((outcome,), {"s": Text(template)}, store)[0].note.en
+
+
+def test_a_note_speaks_the_language_of_the_report() -> None:
+    outcome = Outcome("s", Truth.TRUE, 1.0, "", events=(LOW,))
+    text = noted((outcome,), {"s": Text("{low.free:bytes} free", "余 {low.free:bytes}")}, FactStore())[0].note
+    assert (text.get("en"), text.get("zh")) == ("3 MiB free", "余 3 MiB")
+    plain = noted((outcome,), {"s": Text("{low.free:bytes}")}, FactStore())[0].note
+    assert plain.get("zh") == "3 MiB"
 
 
 def test_fields_of_the_event_in_their_form() -> None:

@@ -30,7 +30,7 @@ NEEDS = (
     *OPTIONS,
     *("env.CUDA_DEVICE_MAX_CONNECTIONS", "gpu.name", "run.steps", *(f"event:{name}" for name in STARTED)),
 )
-GIVES = ("config.options_fault", "config.options_note", "config.connections_fault")
+GIVES = ("config.options_fault", "config.options_note", "config.options_idle", "config.connections_fault")
 
 Check: TypeAlias = Callable[[Sizes], Iterator[str]]
 
@@ -186,15 +186,17 @@ def dangerous(sizes: Sizes) -> Iterator[str]:
 
 
 REFUSED: tuple[Check, ...] = (overlap, recomputation, shape, experts, torch_fsdp2, precision, fsdp2)
-NOTED: tuple[Check, ...] = (without_effect, dangerous)
+NOTED: tuple[Check, ...] = (dangerous,)
+IDLE: tuple[Check, ...] = (without_effect,)
 
 
 def derive(store: FactStore) -> Iterator[Fact]:
-    """One fact for everything that a framework refuses, one for what is merely of no use or dangerous."""
+    """One fact for everything that a framework refuses, one for what is dangerous, one for what is of no use."""
     if store.get("run.steps") is None and not any(store.events(name) for name in STARTED):
         yield from _fact(store, "config.options_fault", REFUSED)
         yield from _fact(store, "config.connections_fault", (connections,))
     yield from _fact(store, "config.options_note", NOTED)
+    yield from _fact(store, "config.options_idle", IDLE)
 
 
 def _fact(store: FactStore, name: str, checks: Sequence[Check]) -> Iterator[Fact]:

@@ -16,11 +16,17 @@ from doctor.facts.nccl_table import OTHERS, Variable, suggestion, variables
 from doctor.facts.store import FactStore
 
 NEEDS = ("event:nccl.env", "nccl.version", "gpu.name", "event:gpu.geforce", "node.ib_devices", "node.interface_names")
-GIVES = (
+DANGERS = {
+    "transport": "nccl.env_transport_off",
+    "feature": "nccl.env_feature_off",
+    "pinned": "nccl.env_pinned",
+    "debug": "nccl.env_debug",
+}
+JUDGED = (
     *("nccl.env_misspelt", "nccl.env_unknown", "nccl.env_invalid", "nccl.env_outdated", "nccl.env_too_new"),
-    *("nccl.env_transport_off", "nccl.env_pinned", "nccl.env_debug", "nccl.env_differs", "nccl.env_ambiguous"),
-    "nccl.ifname_unmatched",
+    *(name + ending for name in DANGERS.values() for ending in ("", "_zh")),
 )
+GIVES = (*JUDGED, "nccl.env_differs", "nccl.env_ambiguous", "nccl.ifname_unmatched")
 
 NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)$")
 LEADING = re.compile(r"\s*[+-]?(?:0[xX][0-9a-fA-F]+|\d+)")
@@ -32,7 +38,6 @@ SUBSYSTEMS = (
     *("INIT", "COLL", "P2P", "SHM", "NET", "GRAPH", "TUNING", "ENV", "ALLOC", "CALL", "PROXY", "NVLS", "BOOTSTRAP"),
     *("REG", "PROFILE", "RAS", "DESTROY", "ALL", "VERSION"),
 )
-DANGERS = {"transport": "nccl.env_transport_off", "pinned": "nccl.env_pinned", "debug": "nccl.env_debug"}
 MAX_SHOWN = 60
 
 Found = dict[str, list[tuple[str, Source]]]
@@ -48,7 +53,7 @@ def derive(store: FactStore) -> Iterator[Fact]:
     for name, values in settings.items():
         for value, source in list(values.items())[:4]:
             _judge(found, store, name, value, source, seen)
-    for name in GIVES[:8]:
+    for name in JUDGED:
         if found[name]:
             yield derived(name, tuple(text for text, _ in found[name])[:SHOWN], sources=[s for _, s in found[name]])
     yield from _differs(store)
@@ -87,7 +92,9 @@ def _judge(found: Found, store: FactStore, name: str, value: str, source: Source
         text = f"{shown}: NCCL {variable.since} and later, here {'.'.join(map(str, seen))}"
         found["nccl.env_too_new"].append((text, source))
     if variable.danger and _dangerous(variable, value) and not _right_here(store, name):
-        found[DANGERS[variable.danger]].append((f"{shown}: {variable.en}", source))
+        danger = DANGERS[variable.danger]
+        found[danger].append((f"{shown}: {variable.en}", source))
+        found[f"{danger}_zh"].append((f"{shown}：{variable.zh}", source))
 
 
 def _fate(variable: Variable) -> str:

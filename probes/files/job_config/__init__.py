@@ -64,7 +64,8 @@ def read_config(name: str, data: bytes, entity: str = "job") -> ConfigReading:
     if kind is Kind.NOTES or (kind is Kind.SHELL and not text.startswith("#!")):
         notes.read(sheet, ((n, line) for n, line in lines.items() if kind is Kind.NOTES or "--" not in line))
     reading = sheet.reading()
-    return ConfigReading(_in_order(reading.facts), reading.warnings)
+    facts = python_excerpt.certain(reading.facts, text) if kind is Kind.PYTHON else reading.facts
+    return ConfigReading(_in_order(facts), reading.warnings)
 
 
 def read_echo(run: str, lines: Iterable[tuple[int, str]], path: str) -> list[Fact]:

@@ -59,6 +59,9 @@ def kind_of(name: str, text: str) -> Kind | None:
     script = stripped.startswith("#!") and "sh" in stripped.partition("\n")[0]
     if script:
         return Kind.SHELL
+    # A program may hold a line of a log in a string or a comment.
+    if low.endswith(".py") and python_excerpt.parsed(text) is not None:
+        return Kind.PYTHON
     if low.endswith(LOG_NAMES) or LOG_LINE.search(text):
         return None
     if low.endswith(".py") or (python_excerpt.matches(text) and not _is_shell(text)):

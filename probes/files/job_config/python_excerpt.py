@@ -9,9 +9,10 @@ import ast
 import re
 import textwrap
 import warnings
+from collections import defaultdict
 from collections.abc import Iterator
 
-from doctor.facts.model import Value
+from doctor.facts.model import Fact, Value
 from probes.files.job_config.sheet import Sheet
 from probes.files.job_config.values import arithmetic
 
@@ -67,7 +68,7 @@ def matches(text: str) -> bool:
 
 def read(sheet: Sheet, text: str) -> None:
     """Read the script or excerpt."""
-    tree = _parse(text) if len(text) <= LARGEST_PARSED else None
+    tree = parsed(text) if len(text) <= LARGEST_PARSED else None
     if tree is None:
         _read_pieces(sheet, text)
         return
@@ -82,7 +83,44 @@ def read(sheet: Sheet, text: str) -> None:
             _value(sheet, key, node.value)
 
 
-def _parse(text: str) -> ast.Module | None:
+def certain(facts: list[Fact], text: str) -> list[Fact]:
+    """`facts` without settings that branches or functions of the program `text` set to different values.
+
+    Which of them is run is not known: one script serves bf16 and fp16, and a collection of recipes many sizes.
+    """
+    values: dict[str, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        if fact.name != "config.framework":
+            values[fact.name].append(fact)
+    if max(map(len, values.values()), default=1) == 1 or (tree := parsed(text)) is None:
+        return facts
+    branches = _branches(tree)
+    doubtful = {
+        name for name, stated in values.items() if len({branches.get(fact.source.line, 0) for fact in stated}) > 1
+    }
+    return [fact for fact in facts if fact.name not in doubtful]
+
+
+def _branches(tree: ast.Module) -> dict[int, int]:
+    """For each line inside a function or a branch of an `if` a number that tells it from other such places."""
+    places: dict[int, int] = {}
+    for number, body in enumerate(_bodies(tree), 1):
+        for line in range(body[0].lineno, (body[-1].end_lineno or body[-1].lineno) + 1):
+            places[line] = number
+    return places
+
+
+def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
+    """Statements that are run together or not at all, outer ones first."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.If):
+            yield node.body
+        if isinstance(node, ast.If) and node.orelse:
+            yield node.orelse
+
+
+def parsed(text: str) -> ast.Module | None:
+    """The tree of `text`, None where it is not Python as a whole."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

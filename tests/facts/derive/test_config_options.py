@@ -88,7 +88,6 @@ def test_hardware_queues(options: dict[str, Value], fault: bool) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"framework": "megatron", "sequence_parallel": True}, "does nothing with TP 1"),
         ({"precision": "fp16", "loss_scale": 1024.0}, "fixed at 1024"),
         ({"precision": "bf16", "gpu_model": "Tesla V100-SXM2-32GB"}, "has no bf16 arithmetic"),
         ({"fp8": True, "gpu_model": "A100"}, "has no FP8 arithmetic"),
@@ -97,6 +96,13 @@ def test_hardware_queues(options: dict[str, Value], fault: bool) -> None:
 )
 def test_notes(options: dict[str, Value], text: str) -> None:
     assert text in str(derived(**options).get("options_note"))
+
+
+def test_an_idle_switch_is_no_danger() -> None:
+    found = derived(framework="megatron", sequence_parallel=True)
+    assert found["options_idle"] == "--sequence-parallel does nothing with TP 1"
+    assert "options_note" not in found
+    assert "options_idle" not in derived(framework="megatron", sequence_parallel=True, tp=2)
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,13 @@ def test_a_path_that_is_switched_off_is_told_unless_the_cards_lack_it() -> None:
     assert derived({"NCCL_P2P_DISABLE": "1"}, ("gpu:a/0", "gpu.name", "NVIDIA GeForce RTX 4090")) == {}
 
 
+def test_a_feature_that_is_done_without_is_no_path_switched_off() -> None:
+    found = derived({"NCCL_NVLS_ENABLE": "0"})
+    assert "nccl.env_transport_off" not in found
+    assert str(found["nccl.env_feature_off"]).startswith("('NCCL_NVLS_ENABLE=0: NVLink SHARP is off")
+    assert "关闭 NVLink SHARP" in str(found["nccl.env_feature_off_zh"])
+
+
 def test_hosts_with_different_values_are_named() -> None:
     def line(host: str, value: str) -> Event:
         text = f"{host}:1:1 [0] NCCL INFO NCCL_PROTO set by environment to {value}"
