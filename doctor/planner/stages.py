@@ -22,6 +22,20 @@ class Chunk:
     head: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a micro-batch meets on one pipeline rank: plain layers, layers with experts, embeddings and heads."""
+
+    dense: float
+    moe: float
+    embedding: float
+    head: float
+
+    @property
+    def layers(self) -> float:
+        return self.dense + self.moe
+
+
 def alike(shape: Shape, first: int, layers: int) -> tuple[tuple[int, int], ...]:
     """Layers from number `first` on by kind, with experts or without: the number of one of them, and how many."""
     moe = shape.moe
@@ -65,6 +79,25 @@ def _stages(layers: int, schedule: Schedule, p: int, *cut: Any) -> tuple[tuple[C
     if schedule is Schedule.DUALPIPE and p > 1:
         return tuple((parts[stage], parts[p - 1 - stage]) for stage in range(p))
     return tuple(tuple(parts[stage::p]) for stage in range(p))
+
+
+def parts(job: Job) -> tuple[Part, ...]:
+    """What a micro-batch meets on every pipeline rank. With DualPipe every layer is there twice, and it meets one of
+    the two."""
+    return _parts(job.shape, job.schedule, *_cut(job.layout))
+
+
+@lru_cache(maxsize=4096)
+def _parts(shape: Shape, schedule: Schedule, p: int, *cut: Any) -> tuple[Part, ...]:
+    share = 0.5 if schedule is Schedule.DUALPIPE and p > 1 else 1.0
+    found = []
+    for rank in _stages(shape.layers, schedule, p, *cut):
+        kinds = [kind for chunk in rank for kind in alike(shape, chunk.first, chunk.layers)]
+        moe = share * sum(count for layer, count in kinds if shape.is_moe(layer))
+        layers = share * sum(count for _, count in kinds)
+        ends = [share * sum(getattr(chunk, end) for chunk in rank) for end in ("embedding", "head")]
+        found.append(Part(layers - moe, moe, *ends))
+    return tuple(found)
 
 
 def split(job: Job) -> tuple[int, ...]:

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from doctor.planner.communication.transfer import Group, Hides, Primitive, Transfer
 from doctor.planner.job import Job, Precision, Recompute, Schedule
+from doctor.planner.stages import alike
 
 
 def activation_transfers(job: Job) -> Iterator[Transfer]:
     """Of one rank of a middle stage in one step."""
     layers = job.shape.layers / job.layout.pp
-    expert_layers = sum(job.shape.is_moe(layer) for layer in range(job.shape.layers)) / job.layout.pp
+    kinds = alike(job.shape, 0, job.shape.layers)
+    expert_layers = sum(count for layer, count in kinds if job.shape.is_moe(layer)) / job.layout.pp
     if job.layout.tp > 1:
         yield from _tensor(job, layers, expert_layers)
     if job.layout.cp > 1:

@@ -1,0 +1,43 @@
+"""One measured step of the user's own job sets the machine's constant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from doctor.planner.constants import FITTED, Constants
+from doctor.planner.errors import PlanError
+from doctor.planner.job import Job
+from doctor.planner.prediction import CALIBRATED
+from doctor.planner.step_time import PARTS, StepTime, step_time
+
+FARTHEST = 10.0  # a step that is ten times off is another job, or another unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """factor: measured over predicted time of the job that was measured."""
+
+    job: Job
+    factor: float
+
+    def apply(self, job: Job, found: StepTime) -> StepTime:
+        """The prediction for another layout of the same model on the same kind of GPU: all parts scaled, and a
+        narrower range. For another model or GPU the measured step says too little: it comes back as it was."""
+        if job.shape != self.job.shape or job.cluster.gpu != self.job.cluster.gpu:
+            return found
+        scaled = replace(found, **{name: getattr(found, name) * self.factor for name in PARTS})
+        low, high = CALIBRATED[found.kind]
+        return replace(scaled, low=scaled.likely * low, high=scaled.likely * high)
+
+
+def calibrate(job: Job, seconds: float, constants: Constants = FITTED) -> Calibration:
+    """Calibration by one measured step of the job, in seconds. Raises PlanError where that cannot be its time."""
+    if not 0 < seconds < float("inf"):
+        raise PlanError(f"the measured step is {seconds} s; it must be above 0")
+    likely = step_time(job, constants).likely
+    if not 1 / FARTHEST < seconds / likely < FARTHEST:
+        raise PlanError(
+            f"the measured step is {seconds:g} s, but {likely:.3g} s are predicted, more than a factor {FARTHEST:g} "
+            "apart; give the seconds of one optimizer step of this very job"
+        )
+    return Calibration(job=job, factor=seconds / likely)
