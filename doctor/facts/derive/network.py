@@ -24,7 +24,7 @@ GIVES = (
     *("nccl.gdr_differs", "nccl.socket_virtual", "nccl.address_ranges_differ"),
     *("net.targets", "net.target_loopback", "net.target_link_local", "net.target_docker", "net.target_listed"),
     "net.target_unlisted",
-    *("launch.members", "launch.members_expected"),
+    *("launch.members", "launch.members_expected", "launch.members_repeated"),
 )
 
 HOST_EVENTS = (
@@ -184,8 +184,8 @@ def _channels(store: FactStore) -> Iterator[Fact]:
 def _targets(store: FactStore) -> Iterator[Fact]:
     failed = [event for name in FAILED_EVENTS for event in store.events(name)]
     targets = {str(e.fields["address"]): e for e in failed if e.fields.get("address")}
-    listed = {str(e.fields.get("address", "")) for e in store.events("nccl.bootstrap_using")}
-    listed |= {str(e.fields.get("address", "")) for e in store.events("nccl.net_interface")}
+    named = [*store.events("nccl.bootstrap_using"), *store.events("nccl.net_interface")]
+    listed = {str(e.fields.get("address", "")) for e in named}
     kinds: dict[str, list[Event]] = defaultdict(list)
     for address, event in targets.items():
         kinds[_kind(address, listed)].append(event)
@@ -193,8 +193,12 @@ def _targets(store: FactStore) -> Iterator[Fact]:
         yield derived("net.targets", tuple(sorted(targets)), targets.values())
     if not store.event_names():
         return
+    if len({host for _, host in _by_host(named)}) < 2 and kinds["unlisted"]:
+        # the log of one host lists no addresses of the others, so nothing follows from an address it does not list
+        kinds["other"] += kinds.pop("unlisted")
     for kind in ("loopback", "link_local", "docker", "listed", "unlisted"):
-        yield derived(f"net.target_{kind}", bool(kinds[kind]), kinds[kind])
+        if kind != "listed" or kinds["listed"] or not kinds["other"]:
+            yield derived(f"net.target_{kind}", bool(kinds[kind]), kinds[kind])
 
 
 def _kind(address: str, listed: set[str]) -> str:
@@ -224,5 +228,7 @@ def _members(store: FactStore) -> Iterator[Fact]:
         runs[event.run].append(event)
     if runs:
         events = max(runs.values(), key=len)
-        yield derived("launch.members", len({e.fields.get("global_rank") for e in events}), events[:4])
+        ranks = {e.fields.get("global_rank") for e in events}
+        yield derived("launch.members", len(ranks), events[:4])
+        yield derived("launch.members_repeated", len(events) > len(ranks), events[:4])
         yield derived("launch.members_expected", max(int(number(e.fields.get("members"))) for e in events), events[:1])

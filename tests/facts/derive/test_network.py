@@ -127,6 +127,11 @@ class TestTargets:
         found = facts(using("h1", "eth0", "10.0.1.1"), failed("10.0.1.1"))
         assert found["net.target_listed"] is True
 
+    def test_the_log_of_one_host_does_not_list_the_addresses_of_others(self) -> None:
+        found = facts(using("h2", "eth0", "10.0.1.2"), failed("10.0.1.1"))
+        assert found["net.target_unlisted"] is False
+        assert "net.target_listed" not in found
+
     def test_a_link_local_address_is_no_address_of_a_network(self) -> None:
         found = facts(using("h1", "eth0", "10.0.1.1"), failed("fe80::6245:bdff:fe0e:3a%enP2s1"))
         assert found["net.target_link_local"] is True
@@ -196,6 +201,13 @@ class TestTables:
 def test_members_that_never_came() -> None:
     found = facts(event("torch.member", global_rank=0, member=1, members=8))
     assert (found["launch.members"], found["launch.members_expected"]) == (1, 8)
+    assert found["launch.members_repeated"] is False
+
+
+def test_two_tasks_that_take_themselves_for_the_same_member() -> None:
+    members = [event("torch.member", global_rank=rank, member=rank + 1, members=4) for rank in (0, 1, 1, 0)]
+    found = facts(*members)
+    assert (found["launch.members"], found["launch.members_repeated"]) == (2, True)
 
 
 def test_nothing_known_gives_nothing() -> None:
