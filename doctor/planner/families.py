@@ -23,13 +23,19 @@ def model(name: str) -> Shape:
         return read_hf_config(path / "config.json")
     if path.suffix == ".json" or path.is_file():
         return read_hf_config(path)
-    known = {_key(entry): entry for entry in families()}
-    entry = known.get(_key(name)) or known.get(_key(name.rsplit("/", 1)[-1]))
-    if entry is None:
+    found = by_name(name)
+    if found is None:
         hint = suggestion(name.lower().rsplit("/", 1)[-1], families())
         names = ", ".join(families())
         raise PlanError(f"model is {name!r}, which is not in the table{hint}; give its config.json, or one of {names}")
-    return families()[entry]
+    return found
+
+
+def by_name(name: str) -> Shape | None:
+    """The model of the table by its name or the path of its checkpoint; nothing is read from that path."""
+    known = {_key(entry): entry for entry in families()}
+    entry = known.get(_key(name)) or known.get(_key(name.rstrip("/").rsplit("/", 1)[-1]))
+    return families()[entry] if entry else None
 
 
 @cache

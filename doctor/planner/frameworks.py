@@ -99,6 +99,15 @@ def framework(name: str) -> Framework:
     return found
 
 
+def of_stack(stack: Stack, name: str = "") -> Framework:
+    """The framework of a job that runs on that stack; `name` as its configuration gives it, which may be unknown."""
+    named = FRAMEWORKS.get(SAME.get(name, name))
+    if named is not None and named.stack is stack:
+        return named
+    plain = {Stack.FSDP: "fsdp", Stack.DEEPSPEED: "deepspeed", Stack.DDP: "fsdp"}
+    return FRAMEWORKS[plain.get(stack, "megatron")]
+
+
 def start(chosen: Framework, shape: Shape, cluster: Cluster, seq: int, global_batch: int) -> Job:
     """A job to begin a search with: as much data parallelism as the batch allows. Its layout need not be legal."""
     dp = gcd(cluster.gpus, global_batch)

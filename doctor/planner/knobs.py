@@ -60,6 +60,8 @@ def _modules(value: Any) -> frozenset[str]:
 
 
 def _stage(value: Any) -> Sharding:
+    if isinstance(value, Sharding):
+        return value
     return STAGES_OF_ZERO[_within(value, 3)]
 
 
@@ -127,7 +129,8 @@ def read(name: str, value: Any) -> tuple[str, Any]:
     """The setting's name here and its value. Raises PlanError that names the value and what would be right."""
     name = ALIASES.get(name, name)
     if name not in KNOBS:
-        raise PlanError(f"{name!r} is no setting of the planner{suggestion(name, KNOBS)}; known are {', '.join(KNOBS)}")
+        hint = suggestion(name, KNOBS) or f"; known are {', '.join(KNOBS)}"
+        raise PlanError(f"{name[:60]!r} is no setting of the planner{hint}")
     try:
         return name, KNOBS[name].read(value)
     except (ValueError, KeyError, TypeError, OverflowError):
@@ -220,6 +223,13 @@ _SHOWN = (
 )  # fmt: skip
 
 
+def _near(whole: int, near: int) -> str:
+    """The divisors of `whole` on both sides of `near`."""
+    below = next((d for d in range(min(near, whole), 0, -1) if whole % d == 0), 1)
+    above = next((d for d in range(near + 1, min(whole, 2 * near) + 1) if whole % d == 0), None)
+    return " or ".join(str(d) for d in (below, above) if d)
+
+
 def _plain_loss(job: Job) -> Loss:
     return Loss.VOCAB_PARALLEL if job.stack in (Stack.MEGATRON, Stack.MEGATRON_FSDP) else Loss.EAGER
 
@@ -235,7 +245,7 @@ def _layout(job: Job, change: Mapping[str, Any]) -> Layout:
         if job.cluster.gpus % inner:
             raise PlanError(
                 f"tp {new['tp']} x cp {new['cp']} x pp {new['pp']} = {inner} ranks do not divide the "
-                f"{job.cluster.gpus} GPUs"
+                f"{job.cluster.gpus} GPUs; right would be {_near(job.cluster.gpus, inner)} ranks"
             )
         new["dp"] = job.cluster.gpus // inner
     if new["pp"] != old.pp:
