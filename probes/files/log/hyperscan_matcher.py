@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import platform
-import tempfile
 from collections.abc import Collection, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any
 
 import hyperscan
 
+from probes.files.log.kept import write
 from probes.files.log.locate import Locator
 from probes.files.log.matcher import Matcher, Patterns
 
@@ -81,7 +80,7 @@ def _database(patterns: Patterns, cache_dir: Path | None) -> Any:
         database.scan(b"\n", match_event_handler=lambda *_: None)
         return database
     database = _compile(patterns)
-    _keep(path, hyperscan.dumpb(database))
+    write(path, hyperscan.dumpb(database))
     return database
 
 
@@ -90,17 +89,3 @@ def _key(patterns: Patterns) -> str:
     for index, pattern in patterns.items():
         digest.update(f"\n{index} {len(pattern)} ".encode() + pattern)
     return digest.hexdigest()[:32]
-
-
-def _keep(path: Path, data: bytes) -> None:
-    """Write whole or not at all: another run may read at the same time. A cache that cannot be written is no fault."""
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.replace(temporary, path)
-        except OSError:
-            os.unlink(temporary)
-            raise

@@ -13,6 +13,7 @@ from typing import Any
 
 import hyperscan
 
+from probes.files.log.kept import kept
 from probes.files.log.matcher import Matcher, Patterns
 from probes.files.log.syntax import literals
 
@@ -40,14 +41,18 @@ class LiteralMatcher:
 
 def build(patterns: Patterns, cache_dir: Path | None = None) -> tuple[Matcher, set[int]]:
     """A matcher of the patterns that have a required string, and the indices of the others."""
+    texts = (b"%d %b" % pair for pair in patterns.items())
+    strings = kept(cache_dir, "strings", texts, dict[int, list[bytes]], lambda: _strings(patterns))
     by_string: dict[bytes, list[int]] = defaultdict(list)
-    rejected = set()
-    for index, pattern in patterns.items():
-        strings = literals(pattern)
-        if not strings or min(map(len, strings)) < SHORTEST:
-            rejected.add(index)
-        for string in strings if index not in rejected else ():
+    for index, choice in strings.items():
+        for string in choice:
             by_string[string].append(index)
     if not by_string:
         by_string[b"\0"] = []
-    return LiteralMatcher(by_string), rejected
+    return LiteralMatcher(by_string), patterns.keys() - strings.keys()
+
+
+def _strings(patterns: Patterns) -> dict[int, list[bytes]]:
+    """The strings of each pattern of which a match holds one, where they are long enough to be telling."""
+    found = {index: sorted(literals(pattern)) for index, pattern in patterns.items()}
+    return {index: choice for index, choice in found.items() if choice and min(map(len, choice)) >= SHORTEST}

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from probes.files.log.kept import kept
 from probes.files.log.locate import Locator
 from probes.files.log.syntax import detection, literals, telling_part
 
@@ -98,7 +99,8 @@ def build(
     What one engine rejects is left to the next, so one bad pattern costs speed but not the others. `cache_dir` keeps
     compiled databases between runs. `only` are the indices of the patterns to take, if not all.
     """
-    left = _searched([pattern.encode("utf-8", "surrogateescape") for pattern in patterns])
+    texts = [pattern.encode("utf-8", "surrogateescape") for pattern in patterns]
+    left = kept(cache_dir, "searched", texts, dict[int, bytes], lambda: _searched(texts))
     if only is not None:
         left = {i: pattern for i, pattern in left.items() if i in only}
     parts: list[Matcher] = []
