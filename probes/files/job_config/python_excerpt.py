@@ -42,6 +42,7 @@ DOTTED_CALLS: dict[str, tuple[tuple[str, Value], ...]] = {
     "torch.profiler.profile": (("config.profiler", True),),
     "profiler.profile": (("config.profiler", True),),
 }
+DEGREES = tuple(f"config.{name}" for name in ("world_size", "nnodes", "nproc_per_node", "tp", "pp", "cp", "ep", "dp"))
 LARGEST_PARSED = 512 * 1024
 DURATION = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1, "milliseconds": 0.001}
 CODE = re.compile(
@@ -86,18 +87,21 @@ def read(sheet: Sheet, text: str) -> None:
 def certain(facts: list[Fact], text: str) -> list[Fact]:
     """`facts` without settings that branches or functions of the program `text` set to different values.
 
-    Which of them is run is not known: one script serves bf16 and fp16, and a collection of recipes many sizes.
+    Which of them is run is not known: one script serves bf16 and fp16, and a collection of recipes many sizes. Degrees
+    of parallelism that several functions set are those of several jobs.
     """
     values: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
         if fact.name != "config.framework":
             values[fact.name].append(fact)
-    if max(map(len, values.values()), default=1) == 1 or (tree := parsed(text)) is None:
+    several = max(map(len, values.values()), default=1) > 1 or len(values.keys() & set(DEGREES)) > 1
+    if not several or (tree := parsed(text)) is None:
         return facts
     branches = _branches(tree)
-    doubtful = {
-        name for name, stated in values.items() if len({branches.get(fact.source.line, 0) for fact in stated}) > 1
-    }
+    places = {name: {branches.get(fact.source.line, 0) for fact in stated} for name, stated in values.items()}
+    doubtful = {name for name, found in places.items() if len(found) > 1}
+    if len(set().union(*(places.get(name, set()) for name in DEGREES)) - {0}) > 1:
+        doubtful |= set(DEGREES)
     return [fact for fact in facts if fact.name not in doubtful]
 
 

@@ -47,6 +47,36 @@ ds_config["train_batch_size"] = 64
     assert {name: found[name] for name in expected} == expected
 
 
+BOTH = """\
+def configure(args, ds):
+    if args.bf16:
+        ds["bf16"] = {"enabled": True}
+    else:
+        ds["fp16"] = {"enabled": True}
+    return dict(lr=1e-4, num_layers=12)
+"""
+RECIPES = """\
+def small():
+    return Config(world_size=1, seq_length=4096)
+
+def large():
+    return Config(tensor_model_parallel_size=8, context_parallel_size=2, seq_length=4096)
+"""
+
+
+def test_what_branches_set_differently_is_unknown() -> None:
+    found = facts(BOTH, "a.py")
+    assert "precision" not in found
+    assert found["num_layers"] == 12
+    assert facts("ds['bf16'] = {'enabled': True}\n", "a.py")["precision"] == "bf16"
+
+
+def test_degrees_of_several_recipes_are_no_one_job() -> None:
+    assert facts(RECIPES, "a.py") == {"seq_len": 4096}
+    large = RECIPES.partition("\n\n")[2]
+    assert facts(large, "a.py") == {"seq_len": 4096, "tp": 8, "cp": 2}
+
+
 def test_an_excerpt_that_does_not_parse() -> None:
     text = """\
     model = FSDP(model, device_id=local_rank)
