@@ -1,0 +1,241 @@
+"""The adapter that all frameworks share: their names and their files' syntax are data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from doctor.adapters.batch import TRIANGLE, completed
+from doctor.adapters.dialect import Dialect, Form, Repeats, placed
+from doctor.adapters.errors import AdapterError, Unavailable
+from doctor.adapters.model import Changes, Code, Entry, Found, Note, Rendered, Scalar, Syntax
+from doctor.adapters.settings import checked
+from doctor.adapters.variables import render_variable
+from doctor.adapters.ways import Keep, Wanted, Wish, same
+
+ENV = "env."
+MOST_TWICE = 50
+NULLS = ("none", "null", "~")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileAdapter:
+    """See `model.Adapter`. `forms` are the kinds of files it knows, most telling first."""
+
+    name: str
+    forms: tuple[Form, ...]
+
+    def recognises(self, path: str, text: str) -> bool:
+        return any(form.fits(path, text) for form in self.forms)
+
+    def read(self, text: str, path: str = "") -> dict[str, Found]:
+        """The neutral settings of a file. Raises AdapterError where it cannot be read."""
+        form = self._form(path, text)
+        return _read(form, _entries(form.syntax, text))
+
+    def render(self, text: str, changes: Changes, known: Mapping[str, Any] | None = None, path: str = "") -> Rendered:
+        """The text with the changes in it, and what could not be written. What it says already stays as it is.
+
+        `known`: the job's settings as they are now where the file does not tell (`dp`, the batch), and `recipe`: the
+        function that is meant where a Python file holds several. Raises AdapterError for a file that cannot be read
+        and PlanError for a value that has no sense.
+        """
+        form = self._form(path, text)
+        given = checked(changes)
+        now = dict(known or {}) | {name: found.value for name, found in self.read(text, path).items()}
+        writes = frozenset(name for name in TRIANGLE if name in form.dialect.ways)
+        given, notes = completed(given, now, writes)
+        if form.dialect.prepare:
+            given = form.dialect.prepare(given, now)
+        recipe = str(now.get("recipe", ""))
+        wanted: dict[str, list[tuple[str, Wish]]] = {}
+        for knob, value in given.items():
+            if knob.startswith(ENV):
+                text, note = render_variable(text, knob.removeprefix(ENV), value, form.shell)
+                notes += [note] if note else []
+                continue
+            try:
+                for key, wish in _wanted(form.dialect, knob, value).items():
+                    # What depends on the text follows what was decided before; a plain value takes its place.
+                    wanted[key] = [*(wanted.get(key, ()) if callable(wish) else ()), (knob, wish)]
+            except Unavailable as reason:
+                notes.append(_unavailable(knob, value, reason))
+        for knob in given:
+            mine = [(key, wish) for key, wishes in wanted.items() for owner, wish in wishes if owner == knob]
+            text, said = _apply(form, text, knob, mine, recipe)
+            notes += said
+        return Rendered(text, tuple(dict.fromkeys(notes)))
+
+    def _form(self, path: str, text: str) -> Form:
+        for form in self.forms:
+            if form.fits(path, text):
+                return form
+        raise AdapterError(f"{path or 'this text'} is no file of {self.name}")
+
+
+@lru_cache(maxsize=8)
+def _entries(syntax: Syntax, text: str) -> tuple[Entry, ...]:
+    """The settings of a text, which is looked at many times while it is changed."""
+    return syntax.entries(text)
+
+
+def _read(form: Form, entries: tuple[Entry, ...]) -> dict[str, Found]:
+    dialect = form.dialect
+    placed_at = {key: placed(entries, dialect.names(key), form.repeats) for key in dialect.all_keys()}
+    texts = {key: found[-1].value for key, found in placed_at.items() if found}
+    result = {}
+    for knob, way in dialect.ways.items():
+        value = way.read(texts)
+        first = next((placed_at[key][-1] for key in way.keys if placed_at[key]), None)
+        if value is not None and first is not None:
+            result[knob] = Found(value, first.key, first.line)
+    return result
+
+
+def _wanted(dialect: Dialect, knob: str, value: Any) -> Wanted:
+    if knob in dialect.ways:
+        return dialect.ways[knob].write(value)
+    en, zh = dialect.absent.get(knob, (f"not available in {dialect.title}", f"{dialect.title} 没有对应的设置"))
+    raise Unavailable(en, zh)
+
+
+def _apply(form: Form, before: str, knob: str, wishes: list[tuple[str, Wish]], recipe: str) -> tuple[str, list[Note]]:
+    """All of what one neutral setting asks for, or nothing: half of it would be another configuration."""
+    text, notes = before, []
+    for key, wish in wishes:
+        text, said = _write(form, text, key, knob, wish, recipe)
+        notes += said
+    left = [note for note in notes if not note.written]
+    return (before, left) if left else (text, notes)
+
+
+def _write(form: Form, before: str, key: str, knob: str, wanted: Wish, recipe: str) -> tuple[str, list[Note]]:
+    """One of the framework's settings into the text, which stays as it was where that does not succeed."""
+    syntax, names, text = form.syntax, form.dialect.names(key), before
+    there = placed(_entries(syntax, text), names, form.repeats, recipe)
+    value: Scalar | Keep | None
+    try:
+        value = wanted(there[-1].value if there else None) if callable(wanted) else wanted
+    except Unavailable as reason:
+        return text, [Note(knob, f"{key}: {reason}", f"{key}：{reason.zh}", written=False)]
+    if isinstance(value, Keep) or (not there and value is None):
+        return text, []
+    if len(there) > 1 and form.repeats is Repeats.UNCLEAR:
+        return text, [_unclear(knob, key, there)]
+    notes = [note for note in (_kept(form, knob, entry) for entry in there) if note]
+    if notes:
+        return text, notes
+    try:
+        if value is None:
+            return _removed(form, text, names, recipe), []
+        if not there:
+            (kin, near), entries = _kin(form, text, key, recipe), _entries(syntax, text)
+            text = syntax.add(text, _best_name(entries, names, near), value, kin)
+            notes = _import_note(form, knob, value, text)
+        for index in range(len(there)):
+            # Places shift with every edit, so they are looked up again.
+            found = placed(_entries(syntax, text), names, form.repeats, recipe)
+            if index < len(found) and not same(found[index].value, value):
+                entry = found[index]
+                text = syntax.replace(text, entry, value)
+                notes += [Note(knob, *entry.remark)] if entry.remark else []
+                notes += _import_note(form, knob, value, text)
+        if value is False and form.shell:
+            text = _off(form, text, names, recipe)
+        after = placed(_entries(syntax, text), names, form.repeats, recipe)
+        if any(not same(entry.value, value) for entry in after) or (not after and value is not False):
+            raise AdapterError("the file defines it in a way that cannot be edited")
+    except AdapterError as error:
+        said = (f"{key} = {shown(value)}: {error}", f"{key} = {shown(value)}：{error}")
+        return before, [Note(knob, *said, written=False)]
+    return text, notes
+
+
+def _removed(form: Form, text: str, names: tuple[str, ...], recipe: str) -> str:
+    """The text without the setting; one that was overridden by it goes as well."""
+    for _ in range(MOST_TWICE):
+        there = placed(_entries(form.syntax, text), names, form.repeats, recipe)
+        there = [entry for entry in there if entry.value.lower() not in NULLS]
+        if not there:
+            return text
+        syntax = form.syntax
+        text = syntax.replace(text, there[-1], form.null) if form.null else syntax.remove(text, there[-1])
+    raise AdapterError(f"{names[0]} is set more than {MOST_TWICE} times")
+
+
+def _off(form: Form, text: str, names: tuple[str, ...], recipe: str) -> str:
+    """A switch that was given twice and is on by being there is still on when one of them went."""
+    for _ in range(MOST_TWICE):
+        there = placed(_entries(form.syntax, text), names, form.repeats, recipe)
+        left = [entry for entry in there if not same(entry.value, False)]
+        if not left:
+            return text
+        text = form.syntax.replace(text, left[-1], False)
+    raise AdapterError(f"{names[0]} is set more than {MOST_TWICE} times")
+
+
+def _kept(form: Form, knob: str, entry: Entry) -> Note | None:
+    said = form.dialect.keep.get(entry.value.lower())
+    if not said:
+        return None
+    return Note(
+        knob,
+        f"line {entry.line}: {entry.key} is {entry.value}: {said[0]}",
+        f"第 {entry.line} 行 {entry.key} 为 {entry.value}：{said[1]}",
+        written=False,
+    )
+
+
+def _import_note(form: Form, knob: str, value: Scalar, text: str) -> list[Note]:
+    """A name that an expression uses must be imported in the file."""
+    name = value.split(".")[0] if isinstance(value, Code) else ""
+    module = form.dialect.imports.get(name)
+    if not module or re.search(rf"^\s*(?:from|import)\b.*\b{name}\b|^\s+{name},?\s*$", text, re.MULTILINE):
+        return []
+    line = f"from {module} import {name}"
+    return [Note(knob, f"add the import: {line}", f"需加入导入语句：{line}")]
+
+
+def _unavailable(knob: str, value: Any, reason: Unavailable) -> Note:
+    return Note(knob, f"{knob} = {shown(value)}: {reason}", f"{knob} = {shown(value)}：{reason.zh}", written=False)
+
+
+def _best_name(entries: tuple[Entry, ...], names: tuple[str, ...], near: bool) -> str:
+    """The name whose section the file has; else the bare one where its relatives stand; else the first."""
+    for name in names:
+        path = name.split(".")[:-1]
+        if path and any(entry.key.split(".")[:-1][-len(path) :] == path for entry in entries):
+            return name
+    bare = [name for name in names if "." not in name]
+    return bare[0] if bare and near else names[0]
+
+
+def _kin(form: Form, text: str, key: str, recipe: str) -> tuple[tuple[Entry, ...], bool]:
+    """Settings of the file that the new one may stand next to, and whether they are its relatives."""
+    entries = _entries(form.syntax, text)
+    *groups, rest = form.dialect.beside(key)
+    for group in (*groups, rest):
+        found = [e for other in group for e in placed(entries, form.dialect.names(other), form.repeats, recipe)]
+        if group is rest and form.repeats is Repeats.OUTERMOST and "." not in key:
+            # A setting without a section does not belong into the section of others.
+            found = [entry for entry in found if "." not in entry.key]
+        if found:
+            return tuple(sorted(found, key=lambda entry: entry.first)), group is not rest
+    return (), False
+
+
+def _unclear(knob: str, key: str, there: list[Entry]) -> Note:
+    where = ", ".join(f"{entry.group or 'the module'} (line {entry.line})" for entry in there[:4])
+    return Note(
+        knob,
+        f"{key} stands in {len(there)} recipes: {where}; say which one runs",
+        f"{key} 出现在 {len(there)} 个配方中：{where}；请指明运行的是哪一个",
+        written=False,
+    )
+
+
+def shown(value: Any) -> str:
+    return ", ".join(sorted(value)) if isinstance(value, frozenset) else str(value)

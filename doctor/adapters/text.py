@@ -1,0 +1,58 @@
+"""Small helpers on text that is edited by offsets."""
+
+from __future__ import annotations
+
+from doctor.adapters.errors import AdapterError
+
+
+def splice(text: str, start: int, end: int, new: str) -> str:
+    return text[:start] + new + text[end:]
+
+
+def line_of(text: str, offset: int) -> int:
+    """Number of the line that `offset` is on, from 1."""
+    return text.count("\n", 0, offset) + 1
+
+
+def line_start(text: str, offset: int) -> int:
+    return text.rfind("\n", 0, offset) + 1
+
+
+def line_end(text: str, offset: int) -> int:
+    """Where the line of `offset` ends, before its line break (CR LF is one)."""
+    end = text.find("\n", offset)
+    end = len(text) if end < 0 else end
+    return end - 1 if end > offset and text[end - 1] == "\r" else end
+
+
+def indent_of(text: str, offset: int) -> str:
+    """Blanks that the line of `offset` begins with."""
+    start = line_start(text, offset)
+    end = start
+    while end < len(text) and text[end] in " \t":
+        end += 1
+    return text[start:end]
+
+
+def begins_line(text: str, offset: int) -> bool:
+    return not text[line_start(text, offset) : offset].strip()
+
+
+def line_break(text: str) -> str:
+    """The line break that the text uses."""
+    first = text.find("\n")
+    return "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"
+
+
+def without_line(text: str, first: int, last: int) -> str:
+    """The text without the lines that hold [first, last)."""
+    end = text.find("\n", last)
+    return splice(text, line_start(text, first), len(text) if end < 0 else end + 1, "")
+
+
+def check_size(text: str, most: int, what: str) -> None:
+    """Raises AdapterError for a text that is too large or is no text."""
+    if len(text) > most:
+        raise AdapterError(f"{what} of {len(text):,} characters; at most {most:,} are edited")
+    if "\0" in text:
+        raise AdapterError(f"line {line_of(text, text.index(chr(0)))} holds a NUL byte: this is no text file")
