@@ -28,7 +28,7 @@ GIVES = (
     *("oom.last_stage", "oom.first_stage", "oom.one_stage", "oom.requested", "oom.capacity", "oom.own_bytes"),
     *("oom.other_bytes", "oom.other_processes", "oom.similar_processes", "oom.cached_share", "oom.steps_done"),
     *("oom.request_equals_logits", "oom.request_equals_scores", "oom.request_equals_bucket"),
-    "oom.request_equals_shard",
+    *("oom.request_equals_shard", "oom.size_unexplained"),
 )
 
 REPORTS = (
@@ -37,6 +37,8 @@ REPORTS = (
 )
 MIB = 1024**2
 ROUNDING = 2 * MIB
+SPARE = 0.1
+"""Share of the card: less may have been freed by a neighbour between the failed request and the message."""
 DEFAULT_BUCKET = 5e8
 """Elements in DeepSpeed's default reduce, all-gather and prefetch buckets (deepspeed/runtime/zero/config.py)."""
 
@@ -84,9 +86,24 @@ def _sizes(entity: str, events: Sequence[Event]) -> Iterator[Fact]:
     for name, field in (("oom.requested", "requested"), ("oom.capacity", "total")):
         if (value := number(first, field)) is not None:
             yield fact(name, int(value), entity, first)
+    yield fact("oom.size_unexplained", _unexplained(first), entity, first)
     total, cached = number(first, "total"), _cached(first)
     if total and cached is not None:
         yield fact("oom.cached_share", cached / total, entity, first)
+
+
+def _unexplained(event: Event) -> bool:
+    """Is the size no reason for the error: far more was free than asked for, or the number itself is out of bounds?
+
+    The free bytes are read after the allocator has given back its cache, so a request that fits several times over was
+    refused for another reason: a limit of the driver or of a virtual machine, a fault of the program.
+    """
+    if "beyond" in event.fields:
+        return True
+    requested, free, total = (number(event, name) for name in ("requested", "free", "total"))
+    if requested is None or free is None or not total or number(event, "allowed") is not None:
+        return False
+    return free > 2 * requested and free - requested > SPARE * total
 
 
 def _cached(event: Event) -> float | None:
@@ -156,8 +173,12 @@ def _processes(entity: str, events: Sequence[Event]) -> Iterator[Fact]:
         found = ((pid, parse_size(text)) for pid, text in _OTHER.findall(event.source.text))
         listed = [(pid, size) for pid, size in found if size is not None]
         own, total, free = (number(event, name) for name in ("process_in_use", "total", "free"))
+        in_container: float | None = None
         if own is None and len(listed) == 1 and number(event, "allocated") is not None:
-            listed = []  # In a container the own process is shown by its pid.
+            # In a container the own process is shown by its pid: then nearly all that is not free is its own.
+            taken = (total or 0.0) - (free or 0.0)
+            in_container = listed[0][1] if taken > 0 and listed[0][1] >= 0.95 * taken else None
+            listed = []
         if listed or own is not None:
             yield fact("oom.other_processes", len(listed), entity, event)
             sizes = sorted(size for _, size in listed)
@@ -166,7 +187,7 @@ def _processes(entity: str, events: Sequence[Event]) -> Iterator[Fact]:
         reserved = number(event, "reserved")
         if reserved is None and number(event, "allocated") is not None:
             reserved = (number(event, "allocated") or 0.0) + (_cached(event) or 0.0)
-        mine = own if own is not None else reserved
+        mine = next((value for value in (own, in_container, reserved) if value is not None), None)
         if mine is None or total is None or free is None:
             continue
         yield fact("oom.own_bytes", int(mine), entity, event)

@@ -24,7 +24,7 @@ PHASES: Mapping[str, str] = {
     "resume": r"load_optim|_load_optimizer|optimizer\w*\.load_state_dict|optimizers?\.py:load_state_dict|"
     r"optimizer\.py:_(?:process_value|cast)|load_zero_checkpoint|_load_zero|optim_state_dict_to_load|"
     r"_flatten_optim_state|:load_accelerator_state: |accelerator\w*\.load_state\(|distrib_optimizer\.py:load|"
-    r":load_checkpoint: |:_load_checkpoint: ",
+    r":load_checkpoint: |:_load_checkpoint: |:_?load_best_model: |:load_best_checkpoint: ",
     "restore": r"default_restore_location|_cuda_deserialize|:restore_location: |serialization\.py:_load",
     "eval_gather": r"nested_concat|numpify|pad_across_processes|:_nested_gather: |gather_for_metrics|"
     r"gather_function|torch_pad_and_concatenate|EvalLoopContainer|preds_host|all_preds|eval_preds|"

@@ -39,6 +39,8 @@ def derive(store: FactStore) -> Iterator[Fact]:
             if chosen:
                 yield from _shares(entity, chosen)
                 break
+        else:
+            yield from _optimizer_range(entity, [event for event in own if event.name == "megatron.timer_range"])
         yield from _ranges(entity, [event for event in own if event.name == "megatron.timer_range"])
         yield from _ranks(entity, [event for event in own if event.name == "megatron.timer_rank"])
 
@@ -78,6 +80,24 @@ def _ranges(entity: str, events: Sequence[Event]) -> Iterator[Fact]:
         middle = median(spread for spread, _ in spreads)
         near = min(spreads, key=lambda pair: abs(pair[0] - middle))[1]
         yield _fact("run.forward_spread", middle, entity, [near])
+
+
+def _optimizer_range(entity: str, events: Sequence[Event]) -> Iterator[Fact]:
+    """Optimizer time where Megatron prints one timer a line: beside it `forward-backward` is all of the passes."""
+    by_timer = {
+        name: [event for event in events if event.fields.get("timer") == name and number(event, "max_ms") is not None]
+        for name in ("optimizer", "forward-backward")
+    }
+    # The first report covers the step that compiles kernels and opens connections.
+    usual = {name: found[1:] if len(found) > 2 else found for name, found in by_timer.items()}
+    if not all(usual.values()):
+        return
+    update, passes = (median(number(event, "max_ms") or 0.0 for event in found) for found in usual.values())
+    if update + passes <= 0:
+        return
+    shown = [usual["optimizer"][0], usual["forward-backward"][0]]
+    yield _fact("run.optimizer_time", update / 1000, entity, shown[:1])
+    yield _fact("run.optimizer_share", update / (update + passes), entity, shown)
 
 
 def _ranks(entity: str, events: Sequence[Event]) -> Iterator[Fact]:

@@ -34,6 +34,7 @@ def told(*events: Event, **config: Scalar) -> dict[str, Any]:
         ("deepspeed/zero/stage_1_and_2.py:backward: buf_0 = torch.empty(int(self.reduce_bucket_size),", "zero_buffer"),
         ("trainer.py:_save_checkpoint: self.save_model(output_dir)", "save"),
         ("trainer.py:_load_optimizer_and_scheduler: self.optimizer.load_state_dict(", "resume"),
+        ("trainer.py:_load_best_model: state = load_sharded_checkpoint(model, path, strict=strict_load)", "resume"),
         ("modeling_utils.py:from_pretrained: ) = cls._load_pretrained_model(", "load"),
         ("vit.py:forward: attn = (q @ k.transpose(-2, -1)) * self.scale", "attention"),
         ("net.py:forward: dots = einsum('b i d, b j d -> b i j', q, k)", "attention"),
@@ -128,6 +129,28 @@ def test_a_container_that_shows_the_own_process_by_its_pid_has_no_other_process(
     found = told(shortage(text, total=79 * GIB, free=1 * GIB, allocated=75 * GIB, reserved_unallocated=2 * GIB))
     assert "oom.other_processes" not in found
     assert found["oom.other_bytes"] < 2 * GIB
+
+
+def test_in_a_container_what_the_own_process_holds_outside_pytorch_is_its_own() -> None:
+    text = "Process 77 has 78.00 GiB memory in use. Of the allocated memory 36.00 GiB is allocated"
+    found = told(shortage(text, total=79 * GIB, free=1 * GIB, allocated=36 * GIB, reserved_unallocated=2 * GIB))
+    assert (found["oom.own_bytes"], found["oom.other_bytes"]) == (78 * GIB, 0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "unexplained"),
+    [
+        ({"requested": 1 * GIB, "free": 15 * GIB, "total": 24 * GIB}, True),
+        ({"beyond": "1EB"}, True),
+        ({"requested": 2 * GIB, "free": 2.1 * GIB, "total": 24 * GIB}, False),
+        ({"requested": 0.02 * GIB, "free": 0.5 * GIB, "total": 80 * GIB}, False),
+        ({"requested": 1 * GIB, "free": 15 * GIB, "total": 24 * GIB, "allowed": 8 * GIB}, False),
+    ],
+)
+def test_a_request_that_fits_several_times_over_failed_for_another_reason(
+    fields: dict[str, Scalar], unexplained: bool
+) -> None:
+    assert told(shortage(**fields))["oom.size_unexplained"] is unexplained
 
 
 def test_stages_in_megatrons_order() -> None:

@@ -38,6 +38,17 @@ def test_the_slowest_rank_is_found_over_the_intervals() -> None:
     assert (found["run.slowest_rank"], found["run.slowest_rank_share"]) == (2, 1.0)
 
 
+def test_timers_on_lines_of_their_own_weigh_the_optimizer_against_the_passes() -> None:
+    events = [
+        line("megatron.timer_range", 10 * i + at, timer=timer, min_ms=ms, max_ms=ms)
+        for i in range(3)
+        for at, (timer, ms) in enumerate([("forward-backward", 2000.0), ("optimizer", 9000.0 if i == 0 else 6000.0)])
+    ]
+    found = values([*derive(store_of(*events))])
+    assert (found["run.optimizer_time"], found["run.optimizer_share"]) == (pytest.approx(6.0), pytest.approx(0.75))
+    assert "run.optimizer_share" not in values([*derive(store_of(*events[1::2]))])
+
+
 def test_the_range_over_the_ranks_is_a_ratio() -> None:
     event = line("megatron.timer_range", timer="forward-compute", min_ms=800.0, max_ms=1600.0)
     assert values([*derive(store_of(event))])["run.forward_spread"] == pytest.approx(2.0)
