@@ -21,7 +21,7 @@ PRIOR = Constants(
     fp8_hopper=0.6, fp8_blackwell=0.6, fp8_ultra=0.6,
     attention_ampere=0.55, attention_hopper=0.35, attention_fused=0.5, attention_blackwell=0.45,
     grouped=0.9, expert_rows=256.0, bandwidth=0.75, eager=2.0, experts_traffic=2.0,
-    host_dense=2e-3, host_moe=5e-3, host_groups=1.3, host_step=2e-2,
+    host_dense=2e-3, host_moe=5e-3, host_step=2e-2,
     tp_exposed=0.8, sp_exposed=0.5, ep_exposed=0.8, pp_exposed=0.3, contention=0.2, network=0.8,
 )  # fmt: skip
 PULL = 0.001  # loss for a constant that is a factor e away from its prior

@@ -8,6 +8,7 @@ from doctor.planner.constants import FITTED, Constants
 from doctor.planner.errors import PlanError
 from doctor.planner.job import Job
 from doctor.planner.prediction import CALIBRATED
+from doctor.planner.shape import Shape
 from doctor.planner.step_time import PARTS, StepTime, step_time
 
 FARTHEST = 10.0  # a step that is ten times off is another job, or another unit
@@ -23,11 +24,16 @@ class Calibration:
     def apply(self, job: Job, found: StepTime) -> StepTime:
         """The prediction for another layout of the same model on the same kind of GPU: all parts scaled, and a
         narrower range. For another model or GPU the measured step says too little: it comes back as it was."""
-        if job.shape != self.job.shape or job.cluster.gpu != self.job.cluster.gpu:
+        if _layer(job.shape) != _layer(self.job.shape) or job.cluster.gpu != self.job.cluster.gpu:
             return found
         scaled = replace(found, **{name: getattr(found, name) * self.factor for name in PARTS})
         low, high = CALIBRATED[found.kind]
         return replace(scaled, low=scaled.likely * low, high=scaled.likely * high)
+
+
+def _layer(shape: Shape) -> tuple[object, ...]:
+    """What decides the work of a layer: models that differ in depth, vocabulary or name alone are siblings."""
+    return shape.hidden, shape.heads, shape.kv_heads, shape.head_dim, shape.ffn, shape.moe, shape.mla
 
 
 def calibrate(job: Job, seconds: float, constants: Constants = FITTED) -> Calibration:

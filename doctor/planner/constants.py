@@ -1,9 +1,8 @@
 """The constants of the step-time model: what hardware and software reach of what they could.
 
-All are shares of a physical limit (0 to 1), byte counts relative to the least possible traffic (at least 1), or seconds
-a call. They were fitted together on the published measurements of `pdoctor plan --evaluate`'s folder, without its
-hold-out (docs/accuracy.md says how, on what, and how far off they leave it); `python -m studies.step_time` fits them
-again. BOUNDS are limits of physics, not of the fit.
+All are shares of a physical limit (0 to 1), traffic relative to the least possible (at least 1), counts, or seconds of
+the host. They were fitted together on published measurements, without a hold-out; docs/accuracy.md says on which, and
+how far off they leave the rest; `python -m studies.step_time FOLDER` fits them again. BOUNDS are limits of physics.
 """
 
 from __future__ import annotations
@@ -14,43 +13,50 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constants:
-    """matmul_*: share of the peak that large matrix products keep up over a step, by generation of the GPU; mamf, the
-    best that a benchmark reaches, bounds it. matmul_fp8: the same share for FP8 products, relative to bf16's.
-    attention_*: share of the peak in the core of attention, by generation and kernel. grouped: rate of the experts'
-    products relative to plain ones. bandwidth: share of the memory bandwidth in memory-bound operators. eager: their
-    traffic without fused kernels, relative to fused ones. experts_traffic: traffic of router, permutation and its
-    reversal relative to reading and writing every copy once. host_dense, host_moe: seconds of the host for one layer,
-    forward and backward, that the GPU waits for where its own work is shorter; host_step: seconds of the host a step.
-    tp_exposed, ep_exposed, pp_exposed: share of these transfers that nothing hides. contention: share of a hidden
-    transfer's time by which it delays the work that hides it. network: share of the wire rate that collectives keep up
-    with all nodes at work, beside what a benchmark reaches.
+    """Fitted values, and what they were fitted on.
+
+    matmul_*: share of the 16-bit peak that large matrix products keep up over a step, by generation of the GPU; at most
+    what a benchmark of products reaches. Ampere: llm-foundry, SC21, torchtitan; Hopper: llm-foundry, torchtitan,
+    Megatron; Blackwell: SimuMax's truncated models alone, for nearly all other rows there are in FP8; ultra (B300,
+    GB300): the output heads of jobs in FP8. fp8_*: the same share of the FP8 peak (Megatron-Bridge, torchtitan).
+    attention_*: share of the 16-bit peak in the core of attention. Ampere and Hopper: llm-foundry (FlashAttention with
+    ALiBi) and torchtitan; fused: cuDNN's kernels on Hopper, in Megatron's stacks; Blackwell: SimuMax, Megatron-Bridge.
+    grouped: rate of the experts' products relative to plain ones, for many rows; expert_rows: rows an expert with which
+    half of it is reached. bandwidth: share of the memory bandwidth in memory-bound operators. eager: their traffic
+    without fused kernels, relative to fused ones (llm-foundry). experts_traffic: traffic of permuting tokens into the
+    experts' order and back, relative to reading and writing every copy once a direction. host_dense, host_moe: seconds
+    of the host for one layer, forward and backward, without CUDA graphs, that the GPU waits for where its own work is
+    shorter (Megatron's functional tests, SimuMax, Qwen3-30B with one sequence); host_step: seconds of the host a step.
+    tp_exposed, sp_exposed, ep_exposed, pp_exposed: share of these transfers that nothing hides; sp for Megatron's with
+    sequence parallelism, which overlaps them with products. contention: share of a hidden transfer's time by which it
+    delays the work that hides it. network: share of the wire rate that collectives keep up with all nodes at work,
+    beside what a benchmark reaches.
     """
 
-    matmul_ampere: float = 0.76
-    matmul_hopper: float = 0.581
-    matmul_blackwell: float = 0.431
-    matmul_ultra: float = 0.573
-    fp8_hopper: float = 0.645
+    matmul_ampere: float = 0.764
+    matmul_hopper: float = 0.598
+    matmul_blackwell: float = 0.427
+    matmul_ultra: float = 0.482
+    fp8_hopper: float = 0.651
     fp8_blackwell: float = 0.541
-    fp8_ultra: float = 0.693
+    fp8_ultra: float = 0.703
     attention_ampere: float = 0.309
-    attention_hopper: float = 0.181
-    attention_fused: float = 0.585
-    attention_blackwell: float = 0.406
-    grouped: float = 0.805
-    expert_rows: float = 220.0
-    bandwidth: float = 0.64
+    attention_hopper: float = 0.174
+    attention_fused: float = 0.564
+    attention_blackwell: float = 0.41
+    grouped: float = 0.783
+    expert_rows: float = 236.0
+    bandwidth: float = 0.634
     eager: float = 1.26
-    experts_traffic: float = 3.5
-    host_dense: float = 0.0035
-    host_moe: float = 0.00472
-    host_groups: float = 1.84
-    host_step: float = 0.0532
+    experts_traffic: float = 3.06
+    host_dense: float = 0.00463
+    host_moe: float = 0.0058
+    host_step: float = 0.0463
     tp_exposed: float = 1.0
-    sp_exposed: float = 0.266
-    ep_exposed: float = 0.457
-    pp_exposed: float = 0.285
-    contention: float = 0.156
+    sp_exposed: float = 0.265
+    ep_exposed: float = 0.425
+    pp_exposed: float = 0.28
+    contention: float = 0.18
     network: float = 1.0
 
 
@@ -73,7 +79,6 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "experts_traffic": (1.0, 8.0),
     "host_dense": (1e-4, 1e-2),
     "host_moe": (1e-4, 2e-2),
-    "host_groups": (1.0, 2.0),
     "host_step": (0.0, 0.2),
     "tp_exposed": (0.0, 1.0),
     "sp_exposed": (0.0, 1.0),

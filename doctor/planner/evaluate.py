@@ -22,6 +22,7 @@ STEP, ALLOCATED, RESERVED, BY_RANK = "step time", "allocated", "reserved", "allo
 QUANTITIES = (STEP, ALLOCATED, RESERVED, BY_RANK)
 NOT_MEASURED = "not a measurement"
 MOST_LONG = 200
+MOST_OFF = 1e4  # predicted over measured; farther off is another unit or rubbish
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +94,9 @@ def _measure(records: list[Record]) -> dict[str, _Measured]:
         try:
             for quantity, row in _rows(record):
                 if isinstance(row, str):
-                    found[quantity].reasons[row] += 1
+                    found[quantity].reasons[row[:MOST_LONG]] += 1
+                elif not (row.measured > 0 and 1 / MOST_OFF < row.predicted / row.measured < MOST_OFF):
+                    found[quantity].reasons["the measured value cannot be that of this job"] += 1
                 else:
                     found[quantity].rows.append(row)
         except PlanError as error:

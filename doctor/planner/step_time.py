@@ -84,10 +84,12 @@ def step_time(job: Job, constants: Constants = FITTED) -> StepTime:
     passes = {part: _passes(job, part, rate, constants) for part in dict.fromkeys(ranks)}
     slowest = max(passes, key=lambda part: passes[part].seconds)
     own = passes[slowest]
-    parameters = rank_parameters(job, stages(job)[ranks.index(slowest)])
+    # Ranks run side by side, and the step ends with the last: what is sent is that of the rank that holds most.
+    fullest = max(passes, key=lambda part: (part.layers, part.embedding + part.head))
+    parameters = rank_parameters(job, stages(job)[ranks.index(fullest)])
     waits = exposed(
         job, parameters,
-        layers=slowest.layers * layout.pp / job.shape.layers,
+        layers=fullest.layers * layout.pp / job.shape.layers,
         attention=m * (own.forward.attention + own.backward.attention + own.again.attention),
         passes=(own.forward.seconds, own.seconds - own.forward.seconds),
         constants=constants,
@@ -129,7 +131,6 @@ def _passes(job: Job, part: Part, rate: Rates, constants: Constants) -> Passes:
     host = 0.0
     extra = job.shape.mtp_layers * part.head
     last_moe = job.shape.is_moe(job.shape.layers - 1)
-    groups = constants.host_groups if job.layout.tp * job.layout.cp > 1 else 1.0
     for moe, count in ((False, part.dense), (True, part.moe)):
         count += extra if moe == last_moe else 0
         if not count:
@@ -137,7 +138,7 @@ def _passes(job: Job, part: Part, rate: Rates, constants: Constants) -> Passes:
         one, other = layer(job, moe, rate)
         repeat = repeated(job, moe, one, rate) * _recomputed(job, part)
         forward, backward, again = forward + one * count, backward + other * count, again + repeat * count
-        needs = groups * (constants.host_moe if moe else constants.host_dense)
+        needs = constants.host_moe if moe else constants.host_dense
         host += count * max(0.0, needs - one.seconds - other.seconds - repeat.seconds)
     if part.head:
         one, other = head(job, rate)
