@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from doctor.messages_plan import TEXTS as PLAN
+
 LANGUAGES = ("en", "zh")
 
 TEXTS: Mapping[str, tuple[str, str]] = {
+    **PLAN,
     # verdicts and summaries
     "verdict.healthy": ("healthy", "正常"),
     "verdict.problem": ("problem", "有问题"),

@@ -20,6 +20,7 @@ OK, FOUND, USAGE, UNDETERMINED, INTERRUPTED = 0, 1, 2, 3, 130
 class Top(LazyGroup):
     lazy: ClassVar = {
         "analyze": ("doctor.cli.analyze:analyze", "Find the root cause in what a job left behind."),
+        "plan": ("doctor.cli.plan:plan", "Find layouts for a model on a cluster, and what they cost."),
         "rules": ("doctor.cli.rules:rules", "Look at the rule base, check it, test it, add to it."),
     }
 

@@ -138,7 +138,7 @@ def _cluster(facts: _Facts) -> Cluster | None:
     name = facts.get("gpu_model") or next((fact.value for fact in facts.store.every("gpu.name")), None)
     names = next((fact.value for fact in facts.store.every("node.gpu_names")), ())
     name = name or (names[0] if isinstance(names, tuple) and names else None)
-    total = next((fact.value for fact in facts.store.every("job.gpu_memory")), None)
+    total = _capacity(facts.store)
     facts.missing += [fact for fact, v in (("config.world_size", world), ("config.gpu_model", name or total)) if not v]
     if not world or not (name or total):
         return None
@@ -151,14 +151,20 @@ def _cluster(facts: _Facts) -> Cluster | None:
         if world > per_node:
             facts.assume("gpus_per_node", per_node)
     per_node = min(per_node, world)
-    if not name and isinstance(total, int | float):
-        return Cluster(
-            gpu=_unnamed(float(total)), gpus=world, per_node=per_node, nvlink_domain=per_node, nic_bandwidth=0
-        )
+    if not name:
+        return Cluster(gpu=_unnamed(total), gpus=world, per_node=per_node, nvlink_domain=per_node, nic_bandwidth=0)
     cluster = node_of(gpu(str(name)), world, per_node)
-    if isinstance(total, int | float) and 0.5 < total / cluster.gpu.memory < 0.97:  # another version of the card
-        cluster = replace(cluster, gpu=replace(cluster.gpu, memory=float(total)))
+    if 0.5 < total / cluster.gpu.memory < 0.97:  # another version of the card
+        cluster = replace(cluster, gpu=replace(cluster.gpu, memory=total))
     return cluster
+
+
+def _capacity(store: FactStore) -> float:
+    """B of a GPU by its own facts, or as PyTorch names it when memory runs out; 0 where nothing tells."""
+    known: list[object] = [fact.value for fact in store.every("job.gpu_memory")]
+    known += [event.fields.get("total") for event in store.events("torch.cuda_oom")]
+    found = [float(value) for value in known if isinstance(value, int | float) and value > 0]
+    return min(found, default=0.0)
 
 
 def _unnamed(memory: float) -> Gpu:

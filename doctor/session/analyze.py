@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from doctor.engine.diagnose import diagnose
+from doctor.engine.model import Diagnosis
 from doctor.facts.derive import run_derivations
 from doctor.facts.model import Event, Fact
 from doctor.facts.store import FactStore
@@ -21,8 +22,11 @@ from doctor.session.gather import gather
 from doctor.session.inputs import InputError, collect
 from doctor.session.notes import Note
 from doctor.session.patches import patched
-from doctor.session.report import Input, Report
+from doctor.session.report import Input, Patches, Report
 from doctor.session.spool import Spool
+
+if TYPE_CHECKING:
+    from doctor.session.plan import Planned
 
 STDIN, STDIN_NAME, PIECE = "-", "stdin", 1 << 20
 
@@ -94,6 +98,7 @@ def judge(material: Material, answers: Answers) -> Report:
     store = FactStore([*material.facts, *answers.facts], material.events)
     broken = [Note("derivation.failed", "", {"reason": reason}) for reason in run_derivations(store)]
     diagnosis = diagnose(store, base, answers.asked)
+    patches = patched(diagnosis, store, base)
     return Report(
         inputs=material.inputs,
         store=store,
@@ -101,8 +106,18 @@ def judge(material: Material, answers: Answers) -> Report:
         diagnosis=diagnosis,
         notes=(*material.notes, *broken),
         problems=material.loaded.problems,
-        patched=patched(diagnosis, store, base),
+        patched=patches,
+        planned=_planned(diagnosis, store, patches),
     )
+
+
+def _planned(diagnosis: Diagnosis, store: FactStore, patches: Patches) -> Planned | None:
+    """The planner is loaded only where a remedy sets something and the job's batch is known: without, it has no say."""
+    if not any(patches.values()) or store.get("config.micro_batch") is None:
+        return None
+    from doctor.session.plan import planned
+
+    return planned(diagnosis, store, patches)
 
 
 def _piped(stdin: IO[bytes], spool: Spool) -> tuple[list[File], list[Note]]:

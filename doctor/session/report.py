@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 from doctor.engine.model import Diagnosis
 from doctor.facts.model import Value
@@ -11,6 +12,9 @@ from doctor.facts.store import FactStore
 from doctor.rulebase.errors import RuleError
 from doctor.rulebase.model import RuleBase
 from doctor.session.notes import Note
+
+if TYPE_CHECKING:
+    from doctor.session.plan import Planned
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +37,15 @@ class Patched:
     then: Value | None
 
 
+Patches: TypeAlias = Mapping[tuple[str, str], Mapping[str, Patched]]
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """Everything a view shows.
 
     `notes` are remarks on the input as a whole, `problems` rule files that were left out; `patched` has the settings
-    that a remedy changes, by (rule, remedy) and name.
+    that a remedy changes, by (rule, remedy) and name; `planned` what the planner says of them, where it has a say.
     """
 
     inputs: tuple[Input, ...]
@@ -47,7 +54,8 @@ class Report:
     diagnosis: Diagnosis
     notes: tuple[Note, ...] = ()
     problems: tuple[RuleError, ...] = ()
-    patched: Mapping[tuple[str, str], Mapping[str, Patched]] = field(default_factory=dict)
+    patched: Patches = field(default_factory=dict)
+    planned: Planned | None = None
 
     @property
     def all_notes(self) -> tuple[Note, ...]:

@@ -6,6 +6,7 @@ from doctor.facts.model import Quality, fact_spec
 from doctor.messages import say, say_count
 from doctor.rulebase.errors import RuleError
 from doctor.session.report import Report
+from doctor.views import plan_report
 from doctor.views.present import MAX_NAMES, names_of, places, ranges, ranks_seen, size
 
 
@@ -60,6 +61,7 @@ def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
         by_file.setdefault(problem.path, []).append(problem)
     for path, problems in by_file.items():
         first, more = problems[0], len(problems) - 1
+    lines += [pair for pair in (plan_report.gap(report, lang),) if pair]
         place = f"{first.line}:{first.column}: " if first.line else ""
         why = place + first.message + (say(lang, "rules.more", n=more) if more else "")
         lines.append((say(lang, "rules.left_out", path=path), why))

@@ -13,6 +13,7 @@ from doctor.facts.model import Event, Fact, Source
 from doctor.rulebase.model import Remedy
 from doctor.session.report import Report
 from doctor.views import coverage, present
+from doctor.views.plan_report import effect_data, plan_data
 from doctor.views.safe import json_safe
 
 SCHEMA = 1
@@ -33,7 +34,7 @@ def as_data(report: Report, lang: str, facts: bool = False) -> dict[str, Any]:
         "summary": present.summary(report, lang),
         "checked": coverage.checked(report, lang),
         "findings": [_finding(finding, report, lang) for finding in diagnosis.findings],
-        "plan": None,
+        "plan": plan_data(report, lang),
         "next_steps": [
             {
                 "kind": step.kind,
@@ -136,7 +137,7 @@ def _remedy(finding: Finding, remedy: Remedy, report: Report, lang: str) -> dict
         "avoid": remedy.avoid,
         "why": remedy.why.get(lang) if remedy.why else None,
         "changes": [{"framework": f, "text": text} for f, text in present.changes(finding.rule, remedy, report)],
-        "effect": None,
+        "effect": effect_data(report, finding.rule.id, remedy.id, lang),
     }
 
 

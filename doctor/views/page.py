@@ -50,6 +50,10 @@ class Page:
         """A line that stays whole, however long it is: a command is copied, not read."""
         self._lines.append(Text(" " * indent) + Text(visible(line), "bold"))
 
+    def row(self, line: Text) -> None:
+        """A line of a table, which stays whole; its texts must be safe to show."""
+        self._lines.append(line)
+
     def print(self, file: IO[str], color: bool = True) -> None:
         dumb = not color or bool(os.environ.get("NO_COLOR"))
         console = Console(file=file, no_color=dumb, color_system=None if dumb else "auto", highlight=False, emoji=False)

@@ -13,7 +13,7 @@ from doctor.messages import say, say_count
 from doctor.rulebase.model import Remedy
 from doctor.rulebase.truth import Truth
 from doctor.session.report import Report
-from doctor.views import coverage, present
+from doctor.views import coverage, plan_report, present
 from doctor.views.page import Page
 from doctor.views.quote import excerpt
 from doctor.views.safe import visible, visible_lines
@@ -58,6 +58,7 @@ class TextReport:
         self.unexplained()
         told = {rule for root in diagnosis.roots for rule in root.rivals}
         self.also([f for f in diagnosis.findings if f.role is Role.CONTRIBUTING and f.rule.id not in told])
+        self.plan()
         self.next_steps()
         self.remarks()
         if facts:
@@ -177,6 +178,8 @@ class TextReport:
             line.append(f"  ({' · '.join(tags)})", "dim")
             self.page.beside(head, line, COLUMN)
             self.change(finding, remedy)
+            if told := plan_report.estimate(self.report, finding.rule.id, remedy.id, self.lang):
+                self.page.beside("", told, COLUMN, style="dim")
         for remedy in finding.rule.remedies:
             if remedy.avoid:
                 title, why = remedy.title.get(self.lang), remedy.why
@@ -230,6 +233,16 @@ class TextReport:
             line.append(f"  {visible(finding.rule.id)} {visible(finding.rule.title.get(self.lang))}")
             line.append(f"  [{self.say(f'label.{finding.label}')} {finding.belief:.2f}]", "dim")
             self.page.wrapped(line, hang=4)
+
+    def plan(self) -> None:
+        """Several remedies as one change."""
+        lines = plan_report.together(self.report, self.lang)
+        if lines:
+            self.page.blank()
+        head = self.say("plan.head.plan")
+        for line in lines:
+            self.page.beside(head, line, COLUMN, indent=0)
+            head = ""
 
     def next_steps(self) -> None:
         steps = self.report.diagnosis.next_steps

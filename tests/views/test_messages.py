@@ -28,7 +28,10 @@ NAMES = {
     "trace",
     "KiB",
     "MEM",
-}
+    # the planner's
+    "TP", "CP", "EP", "DP", "PP", "GiB", "ZeRO", "NVLink", "MFU", "LoRA", "DCP", "LOG",
+    "micro", "batch", "token", "all", "to", "mbs", "facts", "run", "step", "time", "torch", "dist",
+}  # fmt: skip
 """Field-standard words and names that are the same in both languages."""
 
 

@@ -1,0 +1,112 @@
+"""The planner's part of a session: today's job from files, what remedies would do to it, one plan of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from doctor.engine.model import Diagnosis
+from doctor.facts.store import FactStore
+from doctor.planner.assess import Assessment, assess
+from doctor.planner.calibrate import Calibration, calibrate
+from doctor.planner.compose import Plan, compose
+from doctor.planner.effect import Effect, effect
+from doctor.planner.errors import PlanError
+from doctor.planner.from_facts import Understood, understand
+from doctor.planner.job import Job
+from doctor.planner.knobs import known
+from doctor.rulebase.model import Severity
+from doctor.session.report import Patched, Patches
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """understood: what the facts say of the job. before: that job, None where facts do not suffice. effects: by (rule,
+    remedy), of each alone. refused: why a remedy has no effect to show, by the same. plan: of the first remedies of all
+    roots together. calibrated: a measured step time of the job was at hand."""
+
+    understood: Understood
+    before: Assessment | None = None
+    effects: Mapping[tuple[str, str], Effect] = field(default_factory=dict)
+    refused: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    plan: Plan | None = None
+    calibrated: bool = False
+
+
+def planned(diagnosis: Diagnosis, store: FactStore, patches: Patches) -> Planned | None:
+    """What the planner can say of the remedies; None where none of them changes a setting that it knows.
+
+    Nothing is guessed of the model: where its shape, the GPUs or the batch are not known, the missing facts are named.
+    """
+    wanted = {key: _settings(patch) for key, patch in patches.items()}
+    wanted = {key: patch for key, patch in wanted.items() if any(known(name) for name in patch)}
+    if not wanted:
+        return None
+    understood = understand(store)
+    job = understood.job
+    if job is None:
+        return Planned(understood)
+    calibration = _measured(store, job)
+    try:
+        before = assess(job, calibration)
+    except PlanError as error:
+        return Planned(Understood(job=None, assumed=understood.assumed, problem=str(error)))
+    effects: dict[tuple[str, str], Effect] = {}
+    refused: dict[tuple[str, str], str] = {}
+    for key, patch in wanted.items():
+        try:
+            found = effect(job, patch, before, calibration)
+        except PlanError as error:
+            refused[key] = str(error)
+        else:
+            if found is not None:
+                effects[key] = found
+    whole = _together(_alternatives(diagnosis, wanted, effects), job, before, calibration)
+    return Planned(understood, before, effects, refused, whole, calibration is not None)
+
+
+def _settings(patch: Mapping[str, Patched]) -> dict[str, Any]:
+    return {name: patched.then for name, patched in patch.items() if patched.then is not None}
+
+
+Remedies = list[tuple[str, Mapping[str, Any]]]
+
+
+def _alternatives(
+    diagnosis: Diagnosis, wanted: Mapping[tuple[str, str], Mapping[str, Any]], effects: Mapping[tuple[str, str], Effect]
+) -> list[Remedies]:
+    """For every root that alarms its remedies that have an effect, in the order of the rule."""
+    roots = [root for root in diagnosis.roots if root.severity in (Severity.FATAL, Severity.DEGRADED)]
+    found = [
+        [
+            (f"{root.rule.id}:{remedy.id}", wanted[root.rule.id, remedy.id])
+            for remedy in root.rule.remedies
+            if not remedy.avoid and (root.rule.id, remedy.id) in effects
+        ]
+        for root in roots
+    ]
+    return [remedies for remedies in found if remedies]
+
+
+def _together(roots: list[Remedies], job: Job, before: Assessment, calibration: Calibration | None) -> Plan | None:
+    """The first remedy of every root; where that does not make a job fit that did not, further ones of the same roots
+    until it does."""
+    taken = [remedies[0] for remedies in roots]
+    rest = [remedy for remedies in roots for remedy in remedies[1:]]
+    whole = compose(job, taken, before, calibration) if taken else None
+    while whole and rest and before.fits is not True and whole.effect.after.fits is not True:
+        taken.append(rest.pop(0))
+        whole = compose(job, taken, before, calibration)
+    return whole
+
+
+def _measured(store: FactStore, job: Job) -> Calibration | None:
+    """The job's own step time, where its logs tell one."""
+    times = {fact.value for fact in store.every("run.step_time") if isinstance(fact.value, int | float)}
+    if len(times) != 1:
+        return None
+    try:
+        return calibrate(job, float(times.pop()))
+    except (PlanError, ZeroDivisionError):
+        return None

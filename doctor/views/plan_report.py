@@ -1,0 +1,120 @@
+"""The planner's part of a report: what each remedy would do, and one plan of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from doctor.messages import say
+from doctor.session.report import Report
+
+if TYPE_CHECKING:  # the planner is loaded for reports that hold something of it
+    from doctor.planner.effect import Effect
+    from doctor.session.plan import Planned
+
+
+def effect_data(report: Report, rule: str, remedy: str, lang: str) -> dict[str, Any] | None:
+    """The effect of a remedy for programs; None where there is none to show."""
+    found = report.planned.effects.get((rule, remedy)) if report.planned else None
+    if found is None:
+        return None
+    from doctor.views.plan_json import effect
+
+    return effect(found, lang)
+
+
+def estimate(report: Report, rule: str, remedy: str, lang: str) -> str:
+    """One line of what a remedy does, or why it cannot be taken; empty where there is nothing to say."""
+    if report.planned is None:
+        return ""
+    refused = report.planned.refused.get((rule, remedy))
+    if refused:
+        return say(lang, "plan.estimate.refused", why=refused)
+    found = report.planned.effects.get((rule, remedy))
+    return say(lang, "plan.estimate", effect=_short(found, lang)) if found else ""
+
+
+def plan_data(report: Report, lang: str) -> dict[str, Any] | None:
+    """The plan for programs: its remedies, the job before and after, what was assumed or is missing."""
+    planned = report.planned
+    if planned is None:
+        return None
+    from doctor.views.plan_json import assessment, effect
+
+    understood, plan = planned.understood, planned.plan
+    after = effect(plan.effect, lang) if plan else None
+    return {
+        "steps": [_step(report, name, lang) for name in (plan.taken if plan else ())],
+        "rejected": [
+            {**_step(report, each.name, lang), "setting": each.knob, "against": each.against, "why": each.why}
+            for each in (plan.rejected if plan else ())
+        ],
+        "before": assessment(planned.before) if planned.before else None,
+        "after": assessment(plan.effect.after) if plan else None,
+        "changes": after["changes"] if after else [],
+        "effect": after,
+        "calibrated": planned.calibrated,
+        "assumed": [{"name": name, "value": value} for name, value in understood.assumed],
+        "missing": list(understood.missing),
+        "problem": understood.problem or None,
+    }
+
+
+def together(report: Report, lang: str) -> list[str]:
+    """Lines of the plan of several remedies; none where one remedy alone is the plan."""
+    plan = report.planned.plan if report.planned else None
+    if plan is None or len(plan.taken) + len(plan.rejected) < 2:
+        return []
+    from doctor.views.plan_text import effect_lines
+
+    names = say(lang, "list.and").join(_step(report, name, lang)["title"] for name in plan.taken)
+    lines = [say(lang, "plan.together", names=names), *effect_lines(plan.effect, lang)]
+    for each in plan.rejected:
+        title = _step(report, each.name, lang)["title"]
+        if each.why:
+            lines.append(say(lang, "plan.rejected.why", name=title, why=each.why))
+        else:
+            other = _step(report, each.against, lang)["title"]
+            lines.append(say(lang, "plan.rejected.clash", name=title, knob=each.knob, against=other))
+    return lines
+
+
+def gap(report: Report, lang: str) -> tuple[str, str] | None:
+    """Why effects are not there, as a pair of what was not checked and why."""
+    planned = report.planned
+    if planned is None or planned.before is not None:
+        return None
+    why = planned.understood.problem or say(lang, "missing.why", names=_missing(planned))
+    return say(lang, "plan.missing"), why
+
+
+def _missing(planned: Planned) -> str:
+    return ", ".join(name.removeprefix("config.") for name in planned.understood.missing)
+
+
+def _short(found: Effect, lang: str) -> str:
+    """Memory and time before and after, the two that a decision hangs on."""
+    from doctor.views import plan_words as words
+
+    before, after = found.before, found.after
+    parts = [
+        say(
+            lang, "plan.effect.memory", before=words.gib(before.fullest.device), after=words.gib(after.fullest.device),
+            low=words.gib(after.fullest.low), high=words.gib(after.fullest.high),
+        )
+    ]  # fmt: skip
+    if after.fits is not True:
+        parts.append(say(lang, "plan.over" if after.fits is False else "plan.perhaps"))
+    if before.time and after.time and found.speed:
+        old, new = words.seconds(before.time.likely), words.seconds(after.time.likely)
+        parts.append(say(lang, "plan.effect.time", before=old, after=new, change=words.change(found.speed)))
+    if found.batch_changes:
+        parts.append(say(lang, "plan.effect.batch.short", after=after.job.global_batch))
+    if found.reshards:
+        parts.append(say(lang, "plan.effect.reshard.short"))
+    return say(lang, "list.and").join(parts)
+
+
+def _step(report: Report, name: str, lang: str) -> dict[str, Any]:
+    rule, _, remedy = name.partition(":")
+    titles = {each.id: each.title.get(lang) for each in report.rulebase.rules[rule].remedies}
+    return {"rule": rule, "remedy": remedy, "title": titles.get(remedy, remedy)}
