@@ -17,6 +17,7 @@ from doctor.adapters.variables import render_variable
 from doctor.adapters.ways import Keep, Wanted, Wish, same
 
 ENV = "env."
+MARK = "\ufeff"
 MOST_TWICE = 50
 NULLS = ("none", "null", "~")
 
@@ -29,11 +30,11 @@ class FileAdapter:
     forms: tuple[Form, ...]
 
     def recognises(self, path: str, text: str) -> bool:
-        return any(form.fits(path, text) for form in self.forms)
+        return any(form.fits(path, text.removeprefix(MARK)) for form in self.forms)
 
     def read(self, text: str, path: str = "") -> dict[str, Found]:
         """The neutral settings of a file. Raises AdapterError where it cannot be read."""
-        form = self._form(path, text)
+        form, text = self._form(path, text), text.removeprefix(MARK)
         return _read(form, _entries(form.syntax, text))
 
     def render(self, text: str, changes: Changes, known: Mapping[str, Any] | None = None, path: str = "") -> Rendered:
@@ -43,8 +44,8 @@ class FileAdapter:
         function that is meant where a Python file holds several. Raises AdapterError for a file that cannot be read
         and PlanError for a value that has no sense.
         """
-        form = self._form(path, text)
-        given = checked(changes)
+        form, given = self._form(path, text), checked(changes)
+        mark, text = text[: text.startswith(MARK)], text.removeprefix(MARK)
         now = dict(known or {}) | {name: found.value for name, found in self.read(text, path).items()}
         writes = frozenset(name for name in TRIANGLE if name in form.dialect.ways)
         given, notes = completed(given, now, writes)
@@ -67,11 +68,11 @@ class FileAdapter:
             mine = [(key, wish) for key, wishes in wanted.items() for owner, wish in wishes if owner == knob]
             text, said = _apply(form, text, knob, mine, recipe)
             notes += said
-        return Rendered(text, tuple(dict.fromkeys(notes)))
+        return Rendered(mark + text, tuple(dict.fromkeys(notes)))
 
     def _form(self, path: str, text: str) -> Form:
         for form in self.forms:
-            if form.fits(path, text):
+            if form.fits(path, text.removeprefix(MARK)):
                 return form
         raise AdapterError(f"{path or 'this text'} is no file of {self.name}")
 

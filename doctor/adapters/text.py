@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
+
 from doctor.adapters.errors import AdapterError
 
 
@@ -12,6 +15,25 @@ def splice(text: str, start: int, end: int, new: str) -> str:
 def line_of(text: str, offset: int) -> int:
     """Number of the line that `offset` is on, from 1."""
     return text.count("\n", 0, offset) + 1
+
+
+class Lines:
+    """Numbers of lines by offset, for many offsets of one text."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [found.end() for found in re.finditer("\n", text)]
+
+    def number(self, offset: int) -> int:
+        return bisect_right(self._starts, offset) + 1
+
+
+def check_depth(text: str, most: int, what: str) -> None:
+    """Raises AdapterError where brackets are nested deeper than readers can bear."""
+    depth = 0
+    for bracket in re.finditer(r"[\[\]{}]", text):
+        depth += 1 if bracket[0] in "[{" else -1
+        if depth > most:
+            raise AdapterError(f"line {line_of(text, bracket.start())}: {what} nested more than {most} deep")
 
 
 def line_start(text: str, offset: int) -> int:

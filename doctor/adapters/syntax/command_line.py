@@ -10,7 +10,17 @@ from doctor.adapters.errors import AdapterError
 from doctor.adapters.model import Entry, Scalar
 from doctor.adapters.syntax.shell_scan import Word
 from doctor.adapters.syntax.shell_script import DEFAULT, WHOLE, Command, Definition, Script, inner, read_script
-from doctor.adapters.text import begins_line, indent_of, line_break, line_end, line_of, line_start, splice, without_line
+from doctor.adapters.text import (
+    Lines,
+    begins_line,
+    indent_of,
+    line_break,
+    line_end,
+    line_of,
+    line_start,
+    splice,
+    without_line,
+)
 
 OPTION = re.compile(r"--([A-Za-z][\w.-]*)(=?)")
 OVERRIDE = re.compile(r"([+~]{0,2}[A-Za-z_][\w./@-]*)=")
@@ -49,6 +59,7 @@ class CommandLine:
         script = read_script(text)
         commands = [(command, list(self._options(script, command))) for command in script.commands]
         uses: dict[str, set[str]] = {}
+        lines = Lines(text)
         for _, options in commands:
             for option in options:
                 if name := _variable(text, option):
@@ -58,7 +69,7 @@ class CommandLine:
             # Of an option that is given twice the parser keeps the last.
             counting = {option.name: option for option in options}
             for option in counting.values():
-                entry = _entry(text, command, option, uses, str(number))
+                entry = _entry(text, lines, command, option, uses, str(number))
                 found.setdefault((entry.first, entry.last, entry.key), entry)
         return tuple(found.values())
 
@@ -171,8 +182,8 @@ def _variable(text: str, option: Option) -> str:
     return (found[2] or found[3]) if found else ""
 
 
-def _entry(text: str, command: Command, option: Option, uses: dict[str, set[str]], group: str) -> Entry:
-    line = line_of(text, option.start)
+def _entry(text: str, lines: Lines, command: Command, option: Option, uses: dict[str, set[str]], group: str) -> Entry:
+    line = lines.number(option.start)
     if not option.words:
         return Entry(option.name, "true", line, option.end, option.end, option.start, option.end, group)
     start, end = inner(text, option.words[0].start, option.words[0].end)
@@ -207,7 +218,7 @@ def _entry(text: str, command: Command, option: Option, uses: dict[str, set[str]
         )
         return Entry(option.name, value, line, start, end, first, last, group, said)
     begin, stop, remark = _defined(text, known)
-    return Entry(option.name, value, line_of(text, begin), begin, stop, first, last, group, remark)
+    return Entry(option.name, value, lines.number(begin), begin, stop, first, last, group, remark)
 
 
 def _defined(text: str, known: Definition) -> tuple[int, int, tuple[str, str] | None]:

@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 
 from doctor.adapters.errors import AdapterError
 from doctor.adapters.model import Entry, Scalar
-from doctor.adapters.text import begins_line, check_size, indent_of, line_break, line_end, line_of, splice, without_line
+from doctor.adapters.text import (
+    Lines,
+    begins_line,
+    check_size,
+    indent_of,
+    line_break,
+    line_end,
+    line_of,
+    splice,
+    without_line,
+)
 
 LARGEST = 512 * 1024
 DEEPEST = 60
@@ -28,6 +38,7 @@ class Section:
     end: int = -1
     entries: list[Entry] = field(default_factory=list)
     members: int = 0
+    first_key: int = -1
 
 
 class JsonFile:
@@ -79,6 +90,7 @@ def sections(text: str) -> list[Section]:
     check_size(text, LARGEST, "JSON")
     found: list[Section] = []
     stack: list[Section | None] = []
+    lines = Lines(text)
     key: tuple[str, int] | None = None
     pending: tuple[str, int, int] | None = None
     for token in TOKEN.finditer(text):
@@ -98,6 +110,8 @@ def sections(text: str) -> list[Section]:
                 found.append(stack[-1])
             key = pending = None
         elif kind == "colon" and pending:
+            if top and top.first_key < 0:
+                top.first_key = pending[1]
             key, pending = (pending[0].strip('"'), pending[1]), None
         elif kind in ("string", "bare"):
             pending = (token[0], *token.span())
@@ -106,7 +120,7 @@ def sections(text: str) -> list[Section]:
                 dotted = ".".join((*top.path, key[0]))
                 word = pending[0][1:-1] if pending[0].startswith('"') else pending[0]
                 place = (pending[1], pending[2], key[1], pending[2])
-                top.entries.append(Entry(dotted, word, line_of(text, key[1]), *place, ".".join(top.path)))
+                top.entries.append(Entry(dotted, word, lines.number(key[1]), *place, ".".join(top.path)))
                 top.members += 1
             key = pending = None
             if kind == "close":
@@ -121,9 +135,8 @@ def sections(text: str) -> list[Section]:
 
 
 def _indent(text: str, section: Section) -> str:
-    for entry in section.entries:
-        if begins_line(text, entry.first):
-            return indent_of(text, entry.first)
+    if section.first_key >= 0 and begins_line(text, section.first_key):
+        return indent_of(text, section.first_key)
     return indent_of(text, section.start) + "    "
 
 

@@ -90,7 +90,8 @@ def _statement(script: Script, words: list[Word]) -> None:
         for word in words[1:]:
             if found := ASSIGN_DEFAULT.fullmatch(script.raw(word)):
                 begin = word.start + found.start(2)
-                _define(script, found[1], begin, begin + len(found[2]), ())
+                end = begin + len(found[2])
+                _define(script, found[1], begin, end, (Word(begin, end),))
         return
     at = 0
     while at < len(words) and _assign(script, words[at], exported=at < len(words) - 1):

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 
 from doctor.adapters.errors import AdapterError
 from doctor.adapters.model import Code, Entry, Scalar
-from doctor.adapters.text import check_size, indent_of, line_break, line_end, line_of, line_start, splice, without_line
+from doctor.adapters.text import (
+    Lines,
+    check_depth,
+    check_size,
+    indent_of,
+    line_break,
+    line_end,
+    line_start,
+    splice,
+    without_line,
+)
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import MappingNode, Node
@@ -71,13 +81,13 @@ class YamlFile:
 def _root(text: str) -> MappingNode | None:
     """The first document's mapping. Nothing is constructed, so tags and merge keys stay what they are."""
     check_size(text, LARGEST, "YAML")
+    check_depth(text, 2 * DEEPEST, "brackets")
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
     from ruamel.yaml.nodes import MappingNode
 
     try:
-        # A byte order mark would shift every place by one.
-        root = next(iter(YAML(typ="safe", pure=True).compose_all(text.replace("\ufeff", " ", 1))), None)
+        root = next(iter(YAML(typ="safe", pure=True).compose_all(text)), None)
     except (YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}: " if mark else ""
@@ -95,6 +105,7 @@ def _walk(root: Node | None, text: str) -> Iterator[Entry]:
     seen: set[int] = set()
     stack: list[tuple[str, MappingNode, int]] = [("", root, 0)] if isinstance(root, MappingNode) else []
     found: list[Entry] = []
+    lines = Lines(text)
     while stack and len(seen) < MOST_NODES:
         path, mapping, depth = stack.pop()
         for name, value in mapping.value:
@@ -105,11 +116,11 @@ def _walk(root: Node | None, text: str) -> Iterator[Entry]:
             if isinstance(value, MappingNode):
                 stack.append((key, value, depth + 1))
             elif isinstance(value, ScalarNode) or (isinstance(value, SequenceNode) and value.flow_style):
-                found.append(_entry(text, key, path, name, value))
+                found.append(_entry(text, lines, key, path, name, value))
     return iter(sorted(found, key=lambda entry: entry.first))
 
 
-def _entry(text: str, key: str, path: str, name: Node, value: Node) -> Entry:
+def _entry(text: str, lines: Lines, key: str, path: str, name: Node, value: Node) -> Entry:
     start, end = value.start_mark.index, value.end_mark.index
     word = text[start:end]
     if not word.strip() or not getattr(value, "value", None):
@@ -126,7 +137,7 @@ def _entry(text: str, key: str, path: str, name: Node, value: Node) -> Entry:
     if content[:1] in "'\"" and content:
         start, end, content = start + 1, end - 1, content[1:-1]
     last = end + 1 if text[end : end + 1] in ("'", '"') else end
-    return Entry(key, content, line_of(text, name.start_mark.index), start, end, name.start_mark.index, last, path)
+    return Entry(key, content, lines.number(name.start_mark.index), start, end, name.start_mark.index, last, path)
 
 
 def _behind(text: str, sibling: Entry, piece: str) -> str:
