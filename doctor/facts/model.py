@@ -39,8 +39,8 @@ class Quality(StrEnum):
 class Source:
     """Where something was read.
 
-    `kind` is log, config, dump, table, probe, answer or derived; `line` counts from 1, 0 means the whole of `path`;
-    `text` is the line as it stands there, without terminal control sequences.
+    `kind` is log, config, dump, table, flight_recorder, probe, answer or derived; `line` counts from 1, 0 means the
+    whole of `path`; `text` is the line as it stands there, without terminal control sequences.
     """
 
     kind: str

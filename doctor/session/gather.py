@@ -14,6 +14,7 @@ from doctor.session.contents import File, beginning
 from doctor.session.notes import Note
 from doctor.session.quotes import agreed, shown_in
 from doctor.session.report import Input
+from probes.files.flight_recorder import is_dump, read_dumps
 from probes.files.job_config import claims, read_config, read_echo
 from probes.files.log import LogFile, LogReading, read_logs
 from probes.files.node_dump import read_dump
@@ -74,6 +75,7 @@ class Gathered:
 def gather(files: Sequence[File], specs: Mapping[str, EventSpec]) -> Gathered:
     """Facts and events of `files`, and for each file what it was taken for."""
     found = Gathered()
+    files = _flight_recorder(files, found)
     taken = [Taken(file, *_opened(file, room)) for file, room in zip(files, _rooms(files), strict=True)]
     readable = [file for file in taken if file.data]
     for file in readable:
@@ -93,6 +95,21 @@ def gather(files: Sequence[File], specs: Mapping[str, EventSpec]) -> Gathered:
     found.inputs += [file.entry() for file in taken if file not in logs]
     found.inputs.sort(key=lambda given: given.path)
     return found
+
+
+def _flight_recorder(files: Sequence[File], found: Gathered) -> list[File]:
+    """Reads the flight recorder's dumps together, since no rank's says much alone; the other files are given back."""
+    taken = [Taken(file, b"", "flight_recorder") for file in files if is_dump(Path(file.path))]
+    if taken:
+        named = [(Path(file.file.path), file.file.name) for file in taken]
+        reading = taken[0].attempt("flight_recorder", lambda: read_dumps(named))
+        for file in taken:
+            name = file.file.name
+            file.says(reading.warnings.get(name, ()) if reading else ())
+            found.inputs.append(file.entry(reading.ranks.get(name) if reading else None))
+        found.facts += reading.facts if reading else []
+    dumps = {file.file.path for file in taken}
+    return [file for file in files if file.path not in dumps]
 
 
 def _rooms(files: Sequence[File]) -> list[int]:

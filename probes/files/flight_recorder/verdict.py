@@ -1,0 +1,185 @@
+"""One verdict over all ranks: who holds up the job, how, and what shows it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from probes.files.flight_recorder.mismatch import Mismatch, mismatch
+from probes.files.flight_recorder.model import Group, Record
+from probes.files.flight_recorder.waits import Wait, Waits, Why, sinks, waits
+from probes.files.flight_recorder.world import World
+
+STALE = 10 * 10**9
+"""A call is not merely under way when something else in the dumps happened so many nanoseconds after it was made."""
+
+
+SURE_LAG = 2
+"""Collectives that a rank lags behind a peer and that no late look at its device explains."""
+
+
+class Kind(StrEnum):
+    """What is wrong."""
+
+    OK = "ok"
+    TYPE = "type-mismatch"
+    SIZE = "size-mismatch"
+    DTYPE = "dtype-mismatch"
+    CPU = "stuck-on-cpu"
+    GPU = "stuck-on-gpu"
+    DEAD = "no-dump"
+    LEFT = "left-early"
+    DEADLOCK = "deadlock"
+    STALLED = "stalled"
+    UNDER_WAY = "under-way"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`faults` are the culprits with what each does wrong; `calls` the calls that others wait in; `circle` the ranks
+    that wait for each other; `graph` who waits for whom."""
+
+    kind: Kind
+    faults: dict[int, Kind] = field(default_factory=dict)
+    graph: Waits = field(default_factory=dict)
+    clash: Mismatch | None = None
+    circle: tuple[int, ...] = ()
+    stalled: tuple[Record, ...] = ()
+
+
+def verdict(world: World) -> Verdict:
+    """What the dumps say, the surest first."""
+    graph = waits(world)
+    if clash := mismatch(world):
+        kind = {"type": Kind.TYPE, "size": Kind.SIZE, "dtype": Kind.DTYPE}[clash.kind]
+        return Verdict(kind, dict.fromkeys(clash.ranks, kind), graph, clash)
+    awaited = {wait.awaited: wait for out in graph.values() for wait in out}
+    faults = dict(_on_cpu(world, graph)) | dict(_on_gpu(world, graph, awaited))
+    if faults:
+        return Verdict(Counter(faults.values()).most_common(1)[0][0], faults, graph)
+    return _at_the_ends(world, graph)
+
+
+def _on_cpu(world: World, graph: Waits) -> Iterator[tuple[int, Kind]]:
+    """Ranks whose program stands still. Their peers issued a collective which these have not, and nothing that these
+    still wait for kept the peers from going on: either they have nothing unfinished at all, or a peer got past the
+    very same calls and they wait for somebody in turn, as where two ranks stop at a time."""
+    behind: dict[int, list[int]] = defaultdict(list)
+    for rank, dump in world.dumps.items():
+        for record in dump.pending:
+            if record.p2p:
+                continue
+            for other in world.members[record.group]:
+                if other in world.dumps and not world.joined(other, record.group, record.seq):
+                    behind[other].append(rank)
+    for rank, ahead in behind.items():
+        if world.dumps[rank].pending and all(wait.why is Why.ABSENT for wait in graph[rank]):
+            continue
+        own = _kinds(world, rank)
+        if all(own <= _kinds(world, peer) for peer in set(ahead)):
+            yield rank, Kind.CPU
+
+
+def _kinds(world: World, rank: int) -> set[tuple[str, str, int]]:
+    """The unfinished calls as they are called on every rank that does the same work, whichever group it does it in."""
+    return {(r.group.desc or r.group.name, r.op, r.seq) for r in world.dumps[rank].pending}
+
+
+def _on_gpu(world: World, graph: Waits, awaited: dict[int, Wait]) -> Iterator[tuple[int, Kind]]:
+    """Ranks whose device does not get on: a collective is unfinished that is over for a peer, so everybody came to it.
+    One such call may be finished and not yet seen to be; a rank that waits for others must lag further."""
+    for rank, dump in world.dumps.items():
+        lag = max((_lag(world, rank, record) for record in dump.pending if not record.p2p), default=0)
+        free = all(wait.why is Why.ABSENT for wait in graph[rank])
+        lags = rank in awaited and lag >= (1 if free else SURE_LAG)
+        if lags or (free and not lag and _not_begun(world, rank)):
+            yield rank, Kind.GPU
+
+
+def _lag(world: World, rank: int, record: Record) -> int:
+    """How many collectives of the group are over for a peer, from this unfinished one of the rank on."""
+    if record.synchronous:
+        return 0
+    peers = [p for p in world.members[record.group] if p != rank and p in world.dumps]
+    return max(
+        (world.places[p][record.group].done - record.seq + 1 for p in peers if record.group in world.places[p]),
+        default=0,
+    )
+
+
+def _not_begun(world: World, rank: int) -> bool:
+    """Do the peers' devices run the call at which the rank stands, and its own not? (TORCH_NCCL_ENABLE_TIMING)"""
+    record = next(iter(world.stand(rank)), None)
+    if record is None or record.p2p or record.state != "scheduled":
+        return False
+    members = world.members[record.group]
+    states = [
+        r.state for m in members if m in world.dumps and m != rank for r in world.stand(m)[:1] if _same(r, record)
+    ]
+    return len(states) == len(members) - 1 > 0 and states.count("started") * 2 > len(states)
+
+
+def _same(one: Record, two: Record) -> bool:
+    return (one.group, one.seq, one.p2p) == (two.group, two.seq, two.p2p)
+
+
+def _at_the_ends(world: World, graph: Waits) -> Verdict:
+    """No rank gives itself away: what the chains of waiting lead to decides."""
+    ends = sinks(graph)
+    why: dict[int, set[Why]] = defaultdict(set)
+    for out in graph.values():
+        for wait in out:
+            why[wait.awaited].add(wait.why)
+    dead = [rank for end in ends for rank in end if rank not in world.dumps]
+    if dead:
+        return Verdict(Kind.DEAD, dict.fromkeys(dead, Kind.DEAD), graph)
+    circles = [end for end in ends if len(end) > 1]
+    if circles:
+        return _deadlock(world, graph, max(circles, key=len))
+    single = [end[0] for end in ends if len(end) == 1]
+    left = [rank for rank in single if Why.LEFT in why[rank]]
+    if left:
+        return Verdict(Kind.LEFT, dict.fromkeys(left, Kind.LEFT), graph)
+    idle = [rank for rank in single if not world.dumps[rank].pending]
+    if idle:
+        return Verdict(Kind.CPU, dict.fromkeys(idle, Kind.CPU), graph)
+    standing = [record for rank in world.dumps if not graph[rank] for record in world.stand(rank)]
+    if not standing:
+        return Verdict(Kind.OK, {}, graph)
+    if single:
+        standing = [record for rank in single for record in world.stand(rank)]
+    newest = max(dump.newest for dump in world.dumps.values())
+    certain = any(r.timed_out or newest - r.created > STALE for r in standing) or all(
+        r.state == "started" for r in standing
+    )
+    return Verdict(Kind.STALLED if certain else Kind.UNDER_WAY, {}, graph, stalled=tuple(_each_call(standing)))
+
+
+def _each_call(records: list[Record]) -> list[Record]:
+    """One record for each call."""
+    return list({(record.group, record.seq, record.p2p): record for record in records}.values())
+
+
+def _deadlock(world: World, graph: Waits, circle: tuple[int, ...]) -> Verdict:
+    """Of a circle those are to blame that stand elsewhere than most; among equals, those that never went this way
+    before; else all."""
+    calls: dict[tuple[Group, int], list[int]] = defaultdict(list)
+    for rank in world.dumps:
+        for record in world.stand(rank)[:1]:
+            calls[record.group, record.seq].append(rank)
+    crowd = {rank: len(ranks) for ranks in calls.values() for rank in ranks}
+    most = max(crowd[rank] for rank in circle)
+    odd = [rank for rank in circle if crowd[rank] < most]
+    if not odd:
+        odd = [rank for rank in circle if _new_way(world, rank)]
+    if not odd or len(odd) == len(circle):
+        odd = list(circle)
+    return Verdict(Kind.DEADLOCK, dict.fromkeys(odd, Kind.DEADLOCK), graph, circle=circle)
+
+
+def _new_way(world: World, rank: int) -> bool:
+    """Did the rank come to its unfinished call from a call that it never came from before, on any rank?"""
+    step = world.dumps[rank].way
+    return step is not None and sum(dump.steps.get(step, 0) for dump in world.dumps.values()) <= 1

@@ -1,0 +1,145 @@
+"""Who waits for whom: from each rank that stands in a call to the ranks that this call still needs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from probes.files.flight_recorder.model import Record
+from probes.files.flight_recorder.world import World
+
+ROOTED = ("broadcast", "reduce", "gather", "scatter", "send", "recv")
+"""Calls that a rank may leave before all the others have come."""
+
+
+class Why(StrEnum):
+    """What keeps the awaited rank away."""
+
+    NOT_JOINED = "has not called it"
+    NOT_POSTED = "has not posted its side"
+    ELSEWHERE = "stands in an earlier call"
+    ABSENT = "left no dump"
+    LEFT = "has left it already"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """`waiter` stands in `record` and needs `awaited`."""
+
+    waiter: int
+    awaited: int
+    record: Record
+    why: Why
+
+
+Waits: TypeAlias = Mapping[int, Sequence[Wait]]
+
+
+def waits(world: World) -> dict[int, list[Wait]]:
+    """The edges of the wait-for graph, by the rank that waits."""
+    return {rank: list(_of(world, rank)) for rank in world.dumps}
+
+
+def _of(world: World, rank: int) -> Iterator[Wait]:
+    for record in world.stand(rank):
+        yield from _point(world, rank, record) if record.p2p else _collective(world, rank, record)
+
+
+def _collective(world: World, rank: int, record: Record) -> Iterator[Wait]:
+    group, seq = record.group, record.seq
+    others = [other for other in world.members.get(group, ()) if other != rank]
+    gone = [other for other in others if other in world.dumps and world.passed(other, group, seq)]
+    # Nobody gets through a call unless everybody came to it, but for those that have a root.
+    missing = [] if gone and not record.op.startswith(ROOTED) else list(_missing(world, rank, record, others))
+    if missing or not record.synchronous:
+        yield from missing
+    else:
+        yield from (Wait(rank, other, record, Why.LEFT) for other in gone)
+
+
+def _missing(world: World, rank: int, record: Record, others: Sequence[int]) -> Iterator[Wait]:
+    for other in others:
+        if other not in world.dumps:
+            yield Wait(rank, other, record, Why.ABSENT)
+        elif not world.joined(other, record.group, record.seq):
+            yield Wait(rank, other, record, Why.NOT_JOINED)
+        elif not world.passed(other, record.group, record.seq) and not _stands_in(world, other, record):
+            yield Wait(rank, other, record, Why.ELSEWHERE)
+
+
+def _stands_in(world: World, rank: int, record: Record) -> bool:
+    return any(own.group == record.group and own.seq == record.seq and not own.p2p for own in world.stand(rank))
+
+
+def _point(world: World, rank: int, record: Record) -> Iterator[Wait]:
+    peer = record.peer
+    if peer < 0 or peer == rank:
+        return
+    if peer not in world.dumps:
+        yield Wait(rank, peer, record, Why.ABSENT)
+        return
+    if not any(_meets(own, record, rank) for own in world.dumps[peer].pending):
+        yield Wait(rank, peer, record, Why.NOT_POSTED)
+    elif not any(_meets(own, record, rank) for own in world.stand(peer)):
+        yield Wait(rank, peer, record, Why.ELSEWHERE)
+
+
+def _meets(own: Record, record: Record, rank: int) -> bool:
+    """Is `own` the other side of `record`, a call of `rank`?"""
+    return own.p2p and own.group == record.group and own.peer == rank and own.sends != record.sends
+
+
+def sinks(graph: Waits) -> list[tuple[int, ...]]:
+    """The strongly connected parts of the graph that wait for nothing outside and for which somebody waits (Tarjan
+    1972, without recursion): single ranks that wait for nobody, and circles."""
+    parts = _parts(graph)
+    part_of = {rank: index for index, part in enumerate(parts) for rank in part}
+    leaves, awaited = set(range(len(parts))), set()
+    for rank, out in graph.items():
+        for wait in out:
+            if part_of[rank] != part_of[wait.awaited]:
+                leaves.discard(part_of[rank])
+                awaited.add(part_of[wait.awaited])
+    return [tuple(sorted(parts[i])) for i in sorted(leaves) if i in awaited or len(parts[i]) > 1]
+
+
+def _parts(graph: Waits) -> list[list[int]]:
+    after: dict[int, list[int]] = defaultdict(list)
+    for rank, out in graph.items():
+        after[rank] = list(dict.fromkeys(wait.awaited for wait in out))
+    number: dict[int, int] = {}
+    low: dict[int, int] = {}
+    held: list[int] = []
+    inside: set[int] = set()
+    parts: list[list[int]] = []
+    for start in list(after):
+        if start in number:
+            continue
+        work = [(start, iter(after[start]))]
+        number[start] = low[start] = len(number)
+        held.append(start)
+        inside.add(start)
+        while work:
+            rank, rest = work[-1]
+            for other in rest:
+                if other not in number:
+                    number[other] = low[other] = len(number)
+                    held.append(other)
+                    inside.add(other)
+                    work.append((other, iter(after.get(other, ()))))
+                    break
+                if other in inside:
+                    low[rank] = min(low[rank], number[other])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[rank])
+                if low[rank] == number[rank]:
+                    place = held.index(rank)
+                    parts.append(held[place:])
+                    inside.difference_update(held[place:])
+                    del held[place:]
+    return parts

@@ -1,0 +1,111 @@
+"""What a person gets for a folder of dumps: real ones of PyTorch where they are at hand, made ones otherwise."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from doctor.cli.main import run
+from tests.probes.files.flight_recorder.dumps import world
+from tests.views.test_json import valid
+
+DATA = os.environ.get("PDOCTOR_DATA", "")
+REAL = Path(DATA) / "flight_recorder"
+Root: TypeAlias = tuple[str, str, list[str]]
+Analyzed: TypeAlias = Callable[..., tuple[int, dict[str, Any]]]
+needs_data = pytest.mark.skipif(not DATA or not REAL.is_dir(), reason="PDOCTOR_DATA names no folder with real dumps")
+
+
+@pytest.fixture
+def analyzed(capsys: pytest.CaptureFixture[str]) -> Analyzed:
+    def analyze(*paths: Path) -> tuple[int, dict[str, Any]]:
+        status = run(["analyze", *map(str, paths), "--json", "--facts"])
+        return status, valid(capsys.readouterr().out)
+
+    return analyze
+
+
+def root(report: dict[str, Any]) -> Root:
+    (only,) = [finding for finding in report["findings"] if finding["role"] == "root"]
+    return only["rule"], only["cause"], only["entities"]
+
+
+def test_made_dumps_come_out_with_culprit_proof_and_ranks(tmp_path: Path, analyzed: Analyzed) -> None:
+    job = world(8)
+    job.call((0, 1, 2, 4, 5, 6, 7), "all_reduce", "0", done=False, line=42)
+    status, report = analyzed(job.write(tmp_path))
+    assert status == 1
+    assert root(report) == ("HNG023", "rank-stuck-on-cpu", ["rank:3"])
+    texts = [line["text"] for line in report["findings"][0]["evidence"]]
+    assert texts[0].startswith("rank 3 has no unfinished call; it came to 3 in default_pg")
+    assert "ranks 0-2, 4-7 in all_reduce 4 in default_pg for rank 3" in texts[1]
+    assert "/work/train.py:42 step" in texts[1]
+    assert {given["kind"] for given in report["inputs"]} == {"flight_recorder"}
+    assert sorted(given["rank"] for given in report["inputs"]) == list(range(8))
+
+
+def test_what_the_logs_say_of_the_hang_folds_under_the_verdict(tmp_path: Path, analyzed: Analyzed) -> None:
+    job = world()
+    job.call((0, 1, 2), "all_reduce", "0", done=False)
+    job.write(tmp_path)
+    (tmp_path / "train.log").write_text(
+        "".join(
+            f"[rank{rank}]:[E ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught collective operation timeout: "
+            "WorkNCCL(SeqNum=4, OpType=ALLREDUCE, NumelIn=32, NumelOut=32, Timeout(ms)=600000) ran for 600058 "
+            "milliseconds before timing out.\n"
+            for rank in range(3)
+        )
+    )
+    assert root(analyzed(tmp_path)[1]) == ("HNG023", "rank-stuck-on-cpu", ["rank:3"])
+
+
+def test_dumps_in_which_all_is_over_are_healthy(tmp_path: Path, analyzed: Analyzed) -> None:
+    status, report = analyzed(world().write(tmp_path))
+    assert (status, report["verdict"], report["findings"]) == (0, "healthy", [])
+
+
+def test_uneven_all_to_alls_are_a_load_and_no_hang(tmp_path: Path, analyzed: Analyzed) -> None:
+    job = world()
+    for rank, got in enumerate((100, 100, 100, 500)):
+        job.call((rank,), "all_to_all", "0", sizes=((200, 8),), out=((got, 8),))
+    _, report = analyzed(job.write(tmp_path))
+    assert {finding["cause"] for finding in report["findings"]} == {"moe-load-imbalance"}
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("folder", "expected"),
+    [
+        ("gpu_error_1st", ("HNG024", "rank-stuck-on-gpu", ["rank:12", "rank:14"])),
+        ("lock_gil_1st", ("HNG023", "rank-stuck-on-cpu", ["rank:9", "rank:14"])),
+    ],
+)
+def test_faults_injected_into_a_real_job(folder: str, expected: Root, analyzed: Analyzed) -> None:
+    assert root(analyzed(REAL / "nccl_real" / folder)[1]) == expected
+
+
+@needs_data
+@pytest.mark.parametrize("form", ["comm_lib_trace_rank_", "fr_rank_"])
+@pytest.mark.parametrize(
+    ("folder", "expected"),
+    [
+        ("missing_rank", ("HNG023", "rank-stuck-on-cpu", ["rank:2"])),
+        ("order_swap", ("HNG022", "collective-order-mismatch", ["rank:0"])),
+        ("type_mismatch", ("HNG020", "collective-order-mismatch", ["rank:3"])),
+        ("alltoall_imbalance", ("HNG026", "collective-shape-mismatch", ["rank:1"])),
+    ],
+)
+def test_dumps_of_pytorch_over_gloo(form: str, folder: str, expected: Root, analyzed: Analyzed) -> None:
+    paths = sorted((REAL / "gloo_torch2.13" / folder).glob(f"{form}*"))
+    assert len(paths) == 4
+    assert root(analyzed(*paths)[1]) == expected
+
+
+@needs_data
+def test_a_real_healthy_job_is_healthy(analyzed: Analyzed) -> None:
+    status, report = analyzed(REAL / "gloo_torch2.13" / "ok")
+    assert (status, report["verdict"]) == (0, "healthy")
