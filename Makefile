@@ -8,7 +8,7 @@ EXTRAS ?= test
 BIN := .venv/bin
 READY := .venv/.installed-$(EXTRAS)
 
-.PHONY: run test lint docs bench calibration format clean
+.PHONY: run test lint docs bench calibration accuracy format clean
 .DEFAULT_GOAL := run
 
 $(READY): pyproject.toml constraints.txt
@@ -42,6 +42,11 @@ bench: $(READY)
 calibration: $(READY)
 	@test -n "$(CASES)" || { echo 'name the cases: make calibration CASES=folder [FURTHER="folder folder"]'; exit 2; }
 	@$(BIN)/python -m studies $(CASES) --further $(FURTHER)
+
+# RECORDS is a folder of published measurements; PEERS="--llm-analysis checkout --megatron checkout" compares their tools.
+accuracy: $(READY)
+	@test -n "$(RECORDS)" || { echo 'name the measurements: make accuracy RECORDS=folder [PEERS=...]'; exit 2; }
+	@$(BIN)/python -m studies.accuracy $(RECORDS) $(PEERS)
 
 format: $(READY)
 	@$(BIN)/ruff check --quiet --fix
