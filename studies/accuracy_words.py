@@ -53,7 +53,8 @@ MEMORY = """{table}
 The few factors of the memory model were found on rows of the same folder."""
 PEER_TIME = """{able} of {dense} dense rows in 16 bit; it cannot run {left_out}. Its efficiency is an input: for each
 GPU it was given the one that makes its own median error on these very rows smallest ({best}). It has no communication
-of pipeline and data parallelism and no bubble. Ours is with the product's constants, fitted on three quarters of the rows.
+of pipeline and data parallelism and no bubble. Ours is with the product's constants, fitted on three quarters of the
+rows.
 
 {table}"""
 PEER_MEMORY = """Of {able} rows with 8 GiB and more; llm-analysis cannot run {left_out}; Megatron's estimate is not for
