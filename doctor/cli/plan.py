@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from doctor.cli.main import OK
 if TYPE_CHECKING:
     from doctor.planner.from_facts import Understood
     from doctor.planner.planning import Planning
+    from doctor.session.change import FileChange
 
 
 @click.command(no_args_is_help=True)
@@ -75,18 +77,19 @@ def plan(
         settings = assignments(words)
         if source is not None and not what_if:
             given["micro_batch"] = settings.get("micro_batch")
-        understood = _read(source, given, lang) if source is not None else None
+        understood, configs = _read(source, given, lang) if source is not None else (None, {})
         planning = _plan(given, framework, settings, what_if, network, measured_step, understood, source, lang)
     except PlanError as error:
         raise click.UsageError(str(error)) from None
+    files = _files(planning, configs)
     if as_json:
         from doctor.views.plan_json import render
 
-        sys.stdout.write(render(planning, lang))
+        sys.stdout.write(render(planning, lang, files))
     else:
         from doctor.views.plan_text import print_plan
 
-        print_plan(planning, sys.stdout, lang, not no_color)
+        print_plan(planning, sys.stdout, lang, not no_color, files)
     return OK
 
 
@@ -104,7 +107,7 @@ def _positive(given: dict[str, Any], network: float | None, measured_step: float
             raise PlanError(f"--{option} is {value}; right would be a number above 0 and at most {MOST:,}")
 
 
-def _read(source: str, given: dict[str, Any], lang: str) -> Understood:
+def _read(source: str, given: dict[str, Any], lang: str) -> tuple[Understood, Mapping[str, bytes]]:
     """Today's job from the user's files, with what the options say about it."""
     from doctor.messages import say
     from doctor.session.inputs import InputError
@@ -114,6 +117,14 @@ def _read(source: str, given: dict[str, Any], lang: str) -> Understood:
         return understand_paths([source], given)
     except InputError as error:
         raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
+
+
+def _files(planning: Planning, configs: Mapping[str, bytes]) -> tuple[FileChange, ...]:
+    """The change to the chosen layout, or to the settings of --what-if, in the user's own files."""
+    from doctor.session.change import changed_files
+
+    after = planning.change.after.job if planning.change else planning.chosen.job if planning.chosen else None
+    return changed_files(configs, planning.today.job, after) if configs and planning.today and after else ()
 
 
 def _plan(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 STDIN, STDIN_NAME, PIECE = "-", "stdin", 1 << 20
 
+LARGEST_CONFIG, MOST_CONFIGS = 1 << 20, 20
 
 def analyze_paths(
     paths: Sequence[str | os.PathLike[str]],
@@ -53,7 +55,10 @@ def analyze_paths(
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What was read, and the rules to judge it by: kept while a person is asked, since each answer judges it anew."""
+    """What was read, and the rules to judge it by: kept while a person is asked, since each answer judges it anew.
+
+    `configs` are the job's configurations as they stand, by path, for a change of them to be shown.
+    """
 
     loaded: Loaded
     inputs: tuple[Input, ...]
@@ -61,6 +66,7 @@ class Material:
     events: tuple[Event, ...]
     notes: tuple[Note, ...]
 
+    configs: tuple[tuple[str, bytes], ...] = ()
 
 def read_paths(
     paths: Sequence[str | os.PathLike[str]],
@@ -89,7 +95,18 @@ def _read(
     if paths and not any(given.kind for given in gathered.inputs):
         raise InputError((notes + [note for given in gathered.inputs for note in given.notes])[0])
     known = (*gathered.facts, *facts)
-    return Material(loaded, tuple(gathered.inputs), known, tuple(gathered.events), tuple(notes))
+    configs = _configs(files, gathered.inputs)
+    return Material(loaded, tuple(gathered.inputs), known, tuple(gathered.events), tuple(notes), configs)
+
+
+def _configs(files: Sequence[File], inputs: Sequence[Input]) -> tuple[tuple[str, bytes], ...]:
+    named = {given.path for given in inputs if given.kind == "config"}
+    chosen = [file for file in files if file.name in named and file.bytes <= LARGEST_CONFIG][:MOST_CONFIGS]
+    found = []
+    for file in chosen:
+        with suppress(OSError):
+            found.append((file.name, Path(file.path).read_bytes()))
+    return tuple(found)
 
 
 def judge(material: Material, answers: Answers) -> Report:
@@ -107,17 +124,19 @@ def judge(material: Material, answers: Answers) -> Report:
         notes=(*material.notes, *broken),
         problems=material.loaded.problems,
         patched=patches,
-        planned=_planned(diagnosis, store, patches),
+        planned=_planned(diagnosis, store, patches, material.configs),
     )
 
 
-def _planned(diagnosis: Diagnosis, store: FactStore, patches: Patches) -> Planned | None:
+def _planned(
+    diagnosis: Diagnosis, store: FactStore, patches: Patches, configs: tuple[tuple[str, bytes], ...]
+) -> Planned | None:
     """The planner is loaded only where a remedy sets something and the job's batch is known: without, it has no say."""
     if not any(patches.values()) or store.get("config.micro_batch") is None:
         return None
     from doctor.session.plan import planned
 
-    return planned(diagnosis, store, patches)
+    return planned(diagnosis, store, patches, dict(configs))
 
 
 def _piped(stdin: IO[bytes], spool: Spool) -> tuple[list[File], list[Note]]:

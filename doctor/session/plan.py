@@ -17,6 +17,7 @@ from doctor.planner.from_facts import Understood, understand
 from doctor.planner.job import Job
 from doctor.planner.knobs import known
 from doctor.rulebase.model import Severity
+from doctor.session.change import FileChange, changed_files
 from doctor.session.report import Patched, Patches
 
 
@@ -24,17 +25,20 @@ from doctor.session.report import Patched, Patches
 class Planned:
     """understood: what the facts say of the job. before: that job, None where facts do not suffice. effects: by (rule,
     remedy), of each alone. refused: why a remedy has no effect to show, by the same. plan: of the first remedies of all
-    roots together. calibrated: a measured step time of the job was at hand."""
+    roots together, files: as changes of the job's own files. calibrated: by a measured step time of the job."""
 
     understood: Understood
     before: Assessment | None = None
     effects: Mapping[tuple[str, str], Effect] = field(default_factory=dict)
     refused: Mapping[tuple[str, str], str] = field(default_factory=dict)
     plan: Plan | None = None
+    files: tuple[FileChange, ...] = ()
     calibrated: bool = False
 
 
-def planned(diagnosis: Diagnosis, store: FactStore, patches: Patches) -> Planned | None:
+def planned(
+    diagnosis: Diagnosis, store: FactStore, patches: Patches, configs: Mapping[str, bytes] | None = None
+) -> Planned | None:
     """What the planner can say of the remedies; None where none of them changes a setting that it knows.
 
     Nothing is guessed of the model: where its shape, the GPUs or the batch are not known, the missing facts are named.
@@ -63,7 +67,8 @@ def planned(diagnosis: Diagnosis, store: FactStore, patches: Patches) -> Planned
             if found is not None:
                 effects[key] = found
     whole = _together(_alternatives(diagnosis, wanted, effects), job, before, calibration)
-    return Planned(understood, before, effects, refused, whole, calibration is not None)
+    files = changed_files(configs or {}, job, whole.effect.after.job) if whole else ()
+    return Planned(understood, before, effects, refused, whole, files, calibration is not None)
 
 
 def _settings(patch: Mapping[str, Patched]) -> dict[str, Any]:

@@ -12,10 +12,11 @@ from doctor.session.analyze import judge, read_paths
 from doctor.session.answers import Answers
 
 
-def understand_paths(paths: Sequence[str], given: Mapping[str, Any]) -> Understood:
-    """The job that files describe, with what a person says beside (names of doctor.planner.from_facts). Raises
-    InputError where nothing can be read, PlanError for a model that is not known."""
-    store = judge(read_paths(paths, load_rulebase(())), Answers()).store
+def understand_paths(paths: Sequence[str], given: Mapping[str, Any]) -> tuple[Understood, Mapping[str, bytes]]:
+    """The job that files describe, with what a person says beside (names of doctor.planner.from_facts), and those files
+    that configure it. Raises InputError where nothing can be read, PlanError for a model that is not known."""
+    material = read_paths(paths, load_rulebase(()))
+    store = judge(material, Answers()).store
     told = dict(given)
     model = told.pop("model", None)
-    return understand(store, shape=model_of(model) if model else None, **told)
+    return understand(store, shape=model_of(model) if model else None, **told), dict(material.configs)

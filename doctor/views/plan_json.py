@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import doctor
@@ -14,6 +15,7 @@ from doctor.planner.parameters import total
 from doctor.planner.pareto import Candidate
 from doctor.planner.planning import Planning
 from doctor.planner.step_time import PARTS, StepTime
+from doctor.session.change import FileChange
 from doctor.views import plan_words as words
 from doctor.views.plan_bars import parts
 from doctor.views.plan_text import STEPS, effect_lines, step_text
@@ -22,11 +24,11 @@ from doctor.views.safe import json_safe
 SCHEMA = 1
 
 
-def render(planning: Planning, lang: str) -> str:
-    return json_safe(json.dumps(as_data(planning, lang), ensure_ascii=False, indent=1)) + "\n"
+def render(planning: Planning, lang: str, files: Sequence[FileChange] = ()) -> str:
+    return json_safe(json.dumps(as_data(planning, lang, files), ensure_ascii=False, indent=1)) + "\n"
 
 
-def as_data(planning: Planning, lang: str) -> dict[str, Any]:
+def as_data(planning: Planning, lang: str, files: Sequence[FileChange] = ()) -> dict[str, Any]:
     base, found, best = planning.base, planning.found, planning.chosen
     return {
         "schema": SCHEMA,
@@ -57,7 +59,23 @@ def as_data(planning: Planning, lang: str) -> dict[str, Any]:
             {"layout": layout(c.job), "command": "\n".join(words.command(c.job, planning.framework, STEPS))}
             for c in planning.to_measure
         ],
+        "patch": patch(files, lang),
     }
+
+
+def patch(files: Sequence[FileChange], lang: str) -> list[dict[str, Any]]:
+    """Changes of the user's own files."""
+    return [
+        {
+            "path": change.path,
+            "diff": change.diff,
+            "notes": [
+                {"setting": note.knob, "text": note.zh if lang == "zh" else note.en, "written": note.written}
+                for note in change.notes
+            ],
+        }
+        for change in files
+    ]
 
 
 def layout(job: Job) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def plan_data(report: Report, lang: str) -> dict[str, Any] | None:
     planned = report.planned
     if planned is None:
         return None
-    from doctor.views.plan_json import assessment, effect
+    from doctor.views.plan_json import assessment, effect, patch
 
     understood, plan = planned.understood, planned.plan
     after = effect(plan.effect, lang) if plan else None
@@ -52,6 +52,7 @@ def plan_data(report: Report, lang: str) -> dict[str, Any] | None:
         "after": assessment(plan.effect.after) if plan else None,
         "changes": after["changes"] if after else [],
         "effect": after,
+        "patch": patch(planned.files, lang),
         "calibrated": planned.calibrated,
         "assumed": [{"name": name, "value": value} for name, value in understood.assumed],
         "missing": list(understood.missing),
@@ -60,14 +61,16 @@ def plan_data(report: Report, lang: str) -> dict[str, Any] | None:
 
 
 def together(report: Report, lang: str) -> list[str]:
-    """Lines of the plan of several remedies; none where one remedy alone is the plan."""
+    """Lines of the plan: its remedies, and where there are several what they do together."""
     plan = report.planned.plan if report.planned else None
-    if plan is None or len(plan.taken) + len(plan.rejected) < 2:
+    if plan is None:
         return []
+    titles = [_step(report, name, lang)["title"] for name in plan.taken]
+    if len(plan.taken) + len(plan.rejected) < 2:
+        return titles if report.planned and report.planned.files else []
     from doctor.views.plan_text import effect_lines
 
-    names = say(lang, "list.and").join(_step(report, name, lang)["title"] for name in plan.taken)
-    lines = [say(lang, "plan.together", names=names), *effect_lines(plan.effect, lang)]
+    lines = [say(lang, "plan.together", names=say(lang, "list.and").join(titles)), *effect_lines(plan.effect, lang)]
     for each in plan.rejected:
         title = _step(report, each.name, lang)["title"]
         if each.why:

@@ -17,6 +17,7 @@ from doctor.planner.pareto import Candidate
 from doctor.planner.planning import Planning
 from doctor.planner.step_time import PARTS
 from doctor.planner.trace import LARGE_BUBBLE, Step
+from doctor.session.change import FileChange
 from doctor.views import plan_words as words
 from doctor.views.page import Page
 from doctor.views.plan_bars import legend, memory_bar, shown_stages
@@ -29,10 +30,10 @@ MEMORY = ("parameters", "gradients", "optimizer", "activations", "other")
 
 
 def print_plan(
-    planning: Planning, file: IO[str], lang: str, color: bool = True, path: str = "", diff: str = ""
+    planning: Planning, file: IO[str], lang: str, color: bool = True, files: Sequence[FileChange] = ()
 ) -> None:
-    """Writes the plan to `file`. path, diff: the user's own file and the change of it, where there is one."""
-    PlanText(planning, lang, Page()).compose(path, diff).print(file, color)
+    """Writes the plan to `file`. files: changes of the user's own files, where there are any."""
+    PlanText(planning, lang, Page()).compose(files).print(file, color)
 
 
 class PlanText:
@@ -44,7 +45,7 @@ class PlanText:
     def say(self, key: str, **values: object) -> str:
         return say(self.lang, key, **values)
 
-    def compose(self, path: str = "", diff: str = "") -> Page:
+    def compose(self, files: Sequence[FileChange] = ()) -> Page:
         planning = self.planning
         self.job()
         if planning.today is not None:
@@ -60,12 +61,11 @@ class PlanText:
             self.strategy(planning.steps)
             self.candidates()
             self.measure()
-            self.change()
-        if diff:
+            if not files:
+                self.change()
+        if files:
             self.page.blank()
-            self.page.beside(self.say("plan.head.change"), self.say("plan.change.file", path=path), COLUMN, indent=0)
-            for line in diff.splitlines():
-                self.page.raw(line)
+            show_files(self.page, files, self.lang, self.say("plan.head.change"), COLUMN)
         return self.page
 
     def job(self) -> None:
@@ -206,6 +206,17 @@ class PlanText:
         self.page.beside(self.say("plan.head.change"), told, COLUMN, indent=0)
         for line in words.flags(best.job, self.planning.framework):
             self.page.raw(line, 2)
+
+
+def show_files(page: Page, files: Sequence[FileChange], lang: str, head: str, column: int) -> None:
+    """Diffs, each line whole, and what to know about them."""
+    for change in files:
+        page.beside(head, say(lang, "plan.change.file", path=change.path), column, indent=0)
+        for line in change.diff.splitlines():
+            page.raw(line)
+        for note in change.notes:
+            page.beside("", f"{note.knob}: {note.zh if lang == 'zh' else note.en}", column, style="dim")
+        head = ""
 
 
 def step_text(step: Step, lang: str) -> str:

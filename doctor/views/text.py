@@ -243,6 +243,10 @@ class TextReport:
         for line in lines:
             self.page.beside(head, line, COLUMN, indent=0)
             head = ""
+        if lines and self.report.planned:
+            from doctor.views.plan_text import show_files
+
+            show_files(self.page, self.report.planned.files, self.lang, "", COLUMN)
 
     def next_steps(self) -> None:
         steps = self.report.diagnosis.next_steps

@@ -53,7 +53,8 @@ def test_its_tables_and_bars_fit_the_terminal(
 
     monkeypatch.setenv("COLUMNS", str(columns))
     shown = told(["plan", "--from", script, "--gpu", "H100", "--lang", lang, "--no-color"], capsys)
-    whole = [line for line in shown.splitlines() if not line.lstrip().startswith("--")]
+    before_diff = shown.partition("--- a/")[0]
+    whole = [line for line in before_diff.splitlines() if not line.lstrip().startswith("--")]
     assert max(Text(line).cell_len for line in whole) <= columns
 
 
@@ -69,6 +70,15 @@ def test_what_if_shows_before_and_after(script: str, capsys: pytest.CaptureFixtu
     )
     assert "tp: 2 -> 4" in shown and "recompute: none -> full" in shown
     assert "candidates" not in shown
+
+
+def test_the_change_is_a_diff_of_the_users_own_file(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    what = ["plan", "--from", script, "--gpu", "H100", "--what-if", "--set", "tp=4", "--set", "recompute=full"]
+    shown = told(what, capsys)
+    assert "-torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2" in shown
+    assert "+torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 4" in shown
+    patch = json.loads(told([*what, "--json"], capsys))["patch"]
+    assert len(patch) == 1 and "--recompute-granularity full" in patch[0]["diff"]
 
 
 def test_a_measured_step_scales_the_estimates(script: str, capsys: pytest.CaptureFixture[str]) -> None:

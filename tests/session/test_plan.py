@@ -43,6 +43,7 @@ def test_the_remedy_of_a_shortage_has_its_memory_before_and_after(folder: Path) 
     assert data["plan"]["before"]["fits"] is False
     assert data["plan"]["steps"][0]["remedy"] == "halve-micro-batch"
     assert "estimated: memory" in text(report)
+    assert "+" in data["plan"]["patch"][0]["diff"] and "--micro-batch-size 2" in data["plan"]["patch"][0]["diff"]
 
 
 def test_effect_and_assessments_follow_the_schema_of_plans(folder: Path) -> None:
