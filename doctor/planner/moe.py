@@ -42,6 +42,13 @@ def capacity(tokens: int, topk: int, experts: int, factor: float) -> int:
     return ceil(factor * tokens * topk / experts)
 
 
+def capped(imbalance: float, factor: float) -> float:
+    """Load of the busiest rank over the mean when tokens beyond the capacity factor are dropped."""
+    if factor <= 0:
+        raise PlanError(f"capacity factor is {factor}; it must be above 0")
+    return max(1.0, min(imbalance, factor))
+
+
 def dropped(tokens: Sequence[float], factor: float) -> float:
     """Share of the routed tokens, 0 to 1, that exceed the capacity of their expert and skip it."""
     _check(tokens)

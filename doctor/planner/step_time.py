@@ -10,6 +10,7 @@ from doctor.planner.communication.transfer import Group
 from doctor.planner.compute import Rates, Work, head, layer, product, rates, repeated
 from doctor.planner.constants import FITTED, Constants
 from doctor.planner.job import Job, Recompute, Sharding
+from doctor.planner.offload import offload
 from doctor.planner.overlap import exposed
 from doctor.planner.parameters import RankParameters, rank_parameters
 from doctor.planner.prediction import Kind, kind_of, range_of
@@ -30,8 +31,8 @@ class StepTime:
 
     products, attention, memory: its own work without repetitions, by what limits it; recompute: what is done again;
     host: what the GPU waits for the host; tp, cp, ep, dp, pp: communication that nothing hides; bubble: waiting for
-    other stages; optimizer: the update; offload: transfers to and from host memory. low, high: range of the whole.
-    kind: whose errors the range comes from.
+    other stages; optimizer: the update; offload: transfers to and from host memory that are waited for. low, high:
+    range of the whole. kind: whose errors the range comes from.
     """
 
     products: float
@@ -110,7 +111,7 @@ def step_time(job: Job, constants: Constants = FITTED) -> StepTime:
         pp=waits[Group.PP],
         bubble=mean * idle / (1 - idle),
         optimizer=_update(job, parameters, rate),
-        offload=_offload(job, parameters),
+        offload=offload(job, fullest, parameters, own.seconds * m),
         low=0.0,
         high=0.0,
         kind=Kind.DENSE,
@@ -165,16 +166,3 @@ def _update(job: Job, parameters: RankParameters, rate: Rates) -> float:
     owned = parameters.dense / (job.layout.sharded_over if sharded else 1)
     owned += parameters.experts / (job.layout.edp if sharded else 1)
     return owned * ADAM_BYTES * rate.eager / rate.memory
-
-
-def _offload(job: Job, parameters: RankParameters) -> float:
-    """Transfers over PCIe, in both directions in turn: gradients out and weights back once a step for an optimizer on
-    the host; weights in for both passes of every micro-batch where they live there (ZeRO-Infinity, arXiv 2104.07857,
-    section 4). The host's own arithmetic is not modelled."""
-    if not (job.offload_optimizer or job.offload_parameters):
-        return 0.0
-    held = parameters.total / (job.layout.sharded_over if job.sharding is not Sharding.NONE else 1)
-    moved = held * (job.grad_bytes + 2) if job.offload_optimizer else 0.0
-    if job.offload_parameters:
-        moved += held * 2 * 2 * job.micro_batches
-    return moved / job.cluster.gpu.known("pcie")

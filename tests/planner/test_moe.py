@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.planner.errors import PlanError
-from doctor.planner.moe import capacity, dropped, entropy, imbalance
+from doctor.planner.moe import capacity, capped, dropped, entropy, imbalance
 
 LOAD = [40, 20, 10, 10, 5, 5, 5, 5]  # 100 tokens on eight experts
 
@@ -33,6 +33,7 @@ def test_what_exceeds_the_capacity_is_dropped() -> None:
     assert dropped(LOAD, 2.0) == pytest.approx(0.15)
     assert dropped(LOAD, 4.0) == 0.0
     assert capacity(4096, 8, 128, 1.25) == 320
+    assert (capped(3.2, 1.25), capped(1.1, 1.25)) == (1.25, 1.1)
 
 
 @pytest.mark.parametrize(
