@@ -14,6 +14,35 @@ _REASONS: Sequence[tuple[str, str]] = (
     (r"not a ZeRO stage from 0 to 3", "不是 0 到 3 的 ZeRO 阶段"),
 )
 
+TRACES: Sequence[tuple[str, str]] = (
+    (r"holds no events that could be read", "没有可读取的事件"),
+    (r"the trace is cut off: .*", "trace 不完整：事件数组没有结尾，因此缺少运行的最后一部分"),
+    (r"(?P<n>\d+) events are damaged and were left out", "{n} 个事件已损坏，已略去"),
+    (r"holds text that JSON forbids: .*", "含有 JSON 不允许的文本：已逐个读取事件，并尽量修复"),
+    (r"text of (?P<n>\d+) events of more than 64 MiB was left out", "{n} 个超过 64 MiB 的事件文本已略去"),
+    (r"(?P<n>\d+) kernels have a negative duration and were left out", "{n} 个内核的持续时间为负，已略去"),
+    (r"(?P<n>\d+) kernels lie at time 0 and were left out", "{n} 个内核位于时刻 0，已略去"),
+    (r"(?P<n>\d+) kernels last longer than the whole recording and were left out", "{n} 个内核长于整个记录，已略去"),
+    (r"times are doubles since the epoch.*", "时间为自纪元起的双精度数，相邻值相差四分之一微秒：短间隙不精确"),
+    (r"times are whole microseconds: .*", "时间为整微秒：更短的内核和间隙不精确"),
+    (r"no ProfilerStep in it: .*", "没有 ProfilerStep：无法按步说明（每次迭代后调用 profiler.step()）"),
+    (r"does not say which rank it is of.*", "没有说明属于哪个 rank（没有 distributedInfo）"),
+    (r"no work of a device was recorded: .*", "没有记录设备上的工作：只能判断主机"),
+    (
+        r"(?P<bare>\d+) of (?P<n>\d+) communication kernels do not say their process group: .*",
+        "{n} 个通信内核中有 {bare} 个没有说明进程组：其作用未知",
+    ),
+    (r"no calls of the runtime were recorded: .*", "没有记录运行时调用：设备空闲的原因未知"),
+    (
+        r"(?P<n>\d+) launches before the first kernel have no kernel: .*",
+        "首个内核之前的 {n} 次发射没有对应内核：剖析器丢弃了早期内核（kineto#996），开头因此显得空闲",
+    ),
+    (r"work of (?P<n>\d+) devices in one file: .*", "一个文件中有 {n} 个设备的工作：分别说明"),
+    (r"counts as rank (?P<n>\d+) here", "此处计为 rank {n}"),
+    (r"is a second trace of rank (?P<n>\d+): .*", "是 rank {n} 的第二个 trace：以较晚的为准，此文件略去"),
+    (r"clocks of the ranks differ by up to (?P<ms>[\d.]+) ms: .*", "各 rank 时钟相差最多 {ms} ms：比较时不使用时钟"),
+)
+
 _REMARKS: Sequence[tuple[str, str]] = (
     (r"cannot be read: (?P<why>.*)", "无法读取：{why}"),
     (r"unpacks to more than (?P<n>[\d,]+) bytes: only these were read", "解压后超过 {n} 字节：只读取了这一部分"),
@@ -42,6 +71,7 @@ _REMARKS: Sequence[tuple[str, str]] = (
         "{n} 行的单元格数与表头不同，已略去",
     ),
     (r"what looks like (?P<kind>.*?) could not be read: (?P<why>.*)", "像是 {kind} 的内容无法读取：{why}"),
+    *TRACES,
     *(
         (rf"(?P<key>.*) = (?P<value>.*) is {english}", f"{{key}} = {{value}} {chinese}")
         for english, chinese in _REASONS

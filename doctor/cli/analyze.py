@@ -76,7 +76,7 @@ def analyze(
         base = loaded.base
         told = read_answers(answers, base.catalogue, base.questions) if answers else Answers()
         told = add_answers(told, words, base.questions)
-        material = read_paths(paths, loaded, stdin=stdin)
+        material = read_paths(paths, loaded, stdin=stdin, progress=options.progress(quiet))
     except InputError as error:
         raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
     report = judge(material, told)

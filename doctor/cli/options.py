@@ -35,6 +35,19 @@ def no_color(command: Command) -> Command:
     return click.option("--no-color", is_flag=True, help="No colour; so does the variable NO_COLOR.")(command)
 
 
+def progress(hushed: bool) -> Callable[[int, int], None] | None:
+    """A counter on stderr, where that is a terminal: `12 of 256 files`."""
+    if hushed or not sys.stderr.isatty():
+        return None
+
+    def show(done: int, total: int) -> None:
+        if total > 1:
+            end = "\r\x1b[K" if done == total else ""
+            print(f"\r{done} of {total} traces read{end}", end="", file=sys.stderr, flush=True)
+
+    return show
+
+
 def note(text: str) -> None:
     """A line on stderr, safe to show."""
     from doctor.views.safe import visible

@@ -25,13 +25,14 @@ from doctor.session.notes import Note
 from doctor.session.patches import patched
 from doctor.session.report import Input, Patches, Report
 from doctor.session.spool import Spool
+from probes.files.trace import Progress
 
 if TYPE_CHECKING:
     from doctor.session.plan import Planned
 
 STDIN, STDIN_NAME, PIECE = "-", "stdin", 1 << 20
-
 LARGEST_CONFIG, MOST_CONFIGS = 1 << 20, 20
+
 
 def analyze_paths(
     paths: Sequence[str | os.PathLike[str]],
@@ -65,18 +66,19 @@ class Material:
     facts: tuple[Fact, ...]
     events: tuple[Event, ...]
     notes: tuple[Note, ...]
-
     configs: tuple[tuple[str, bytes], ...] = ()
+
 
 def read_paths(
     paths: Sequence[str | os.PathLike[str]],
     loaded: Loaded,
     facts: Iterable[Fact] = (),
     stdin: IO[bytes] | None = None,
+    progress: Progress | None = None,
 ) -> Material:
-    """Reads the files at and below `paths`; raises InputError as above."""
+    """Reads the files at and below `paths`; raises InputError as above. `progress` is told (done, all)."""
     with Spool() as spool:
-        return _read(paths, loaded, facts, stdin, spool)
+        return _read(paths, loaded, facts, stdin, spool, progress)
 
 
 def _read(
@@ -85,13 +87,14 @@ def _read(
     facts: Iterable[Fact],
     stdin: IO[bytes] | None,
     spool: Spool,
+    progress: Progress | None,
 ) -> Material:
     places = [path for path in paths if stdin is None or path != STDIN]
     found = collect(places)
     piped, notes = _piped(stdin, spool) if stdin is not None and STDIN in paths else ([], [])
     notes += [replace(note, path=_shown(note.path, places)) for note in found.notes]
     files = expanded([*piped, *_named(found.files, places)], spool, notes)
-    gathered = gather(files, loaded.base.events)
+    gathered = gather(files, loaded.base.events, progress)
     if paths and not any(given.kind for given in gathered.inputs):
         raise InputError((notes + [note for given in gathered.inputs for note in given.notes])[0])
     known = (*gathered.facts, *facts)

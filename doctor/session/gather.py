@@ -20,6 +20,7 @@ from probes.files.log import LogFile, LogReading, read_logs
 from probes.files.node_dump import read_dump
 from probes.files.runs import JOB, runs_of
 from probes.files.table import read_table
+from probes.files.trace import Progress, TraceFile, is_trace, read_traces
 
 T = TypeVar("T")
 
@@ -72,12 +73,17 @@ class Gathered:
     events: list[Event] = field(default_factory=list)
 
 
-def gather(files: Sequence[File], specs: Mapping[str, EventSpec]) -> Gathered:
-    """Facts and events of `files`, and for each file what it was taken for."""
+def gather(files: Sequence[File], specs: Mapping[str, EventSpec], progress: Progress | None = None) -> Gathered:
+    """Facts and events of `files`, and for each file what it was taken for.
+
+    `progress` is told (done, all) of the files that take long to read.
+    """
     found = Gathered()
     files = _flight_recorder(files, found)
     taken = [Taken(file, *_opened(file, room)) for file, room in zip(files, _rooms(files), strict=True)]
     readable = [file for file in taken if file.data]
+    _traces([file for file in readable if is_trace(file.data)], found, progress)
+    readable = [file for file in readable if file.kind != "trace"]
     for file in readable:
         if file.attempt("job_config", lambda file=file: claims(file.file.name, file.data)):  # type: ignore[misc]
             file.kind = "config"
@@ -92,7 +98,7 @@ def gather(files: Sequence[File], specs: Mapping[str, EventSpec]) -> Gathered:
             _log_head(file, runs[file.file.name], found)
     _logs(logs, specs, found)
     _remarks([file for file in readable if file.kind == "config"], runs, specs, found)
-    found.inputs += [file.entry() for file in taken if file not in logs]
+    found.inputs += [file.entry() for file in taken if file not in logs and file.kind != "trace"]
     found.inputs.sort(key=lambda given: given.path)
     return found
 
@@ -110,6 +116,20 @@ def _flight_recorder(files: Sequence[File], found: Gathered) -> list[File]:
         found.facts += reading.facts if reading else []
     dumps = {file.file.path for file in taken}
     return [file for file in files if file.path not in dumps]
+
+
+def _traces(files: Sequence[Taken], found: Gathered, progress: Progress | None) -> None:
+    """Reads the traces of all ranks together, several at a time: ranks are compared with each other."""
+    if not files:
+        return
+    named = [TraceFile(Path(file.file.path), file.file.name) for file in files]
+    reading = files[0].attempt("trace", lambda: read_traces(named, cache_folder(), progress))
+    for file in files:
+        file.kind, name = "trace", file.file.name
+        file.says(reading.remarks.get(name, ()) if reading else ())
+        place = (reading.ranks.get(name), reading.hosts.get(name) or None) if reading else (None, None)
+        found.inputs.append(file.entry(*place))
+    found.facts += reading.facts if reading else []
 
 
 def _rooms(files: Sequence[File]) -> list[int]:

@@ -26,6 +26,14 @@ def checked(report: Report, lang: str) -> list[str]:
         paths = [given.path for given in report.inputs if given.kind == kind]
         if paths:
             lines.append(say_count(lang, f"checked.{kind}", len(paths), names=names_of(paths)))
+    recorded = [given for given in report.inputs if given.kind == "flight_recorder"]
+    if recorded:
+        lines.append(
+            say_count(lang, "checked.flight_recorder", len(recorded), size=size(sum(g.bytes for g in recorded)))
+        )
+    traces = [given for given in report.inputs if given.kind == "trace"]
+    if traces:
+        lines.append(say_count(lang, "checked.trace", len(traces), size=size(sum(g.bytes for g in traces))))
     base = report.rulebase
     areas = len({rule.area for rule in base.rules.values()})
     facts = sum(1 for _ in report.store.facts())
@@ -56,12 +64,12 @@ def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
         if fact.quality is Quality.FAILED:
             what = say(lang, "failed.fact", name=fact.name, where=places([fact.entity], lang))
             lines.append((what, str(fact.value)))
+    lines += [pair for pair in (plan_report.gap(report, lang),) if pair]
     by_file: dict[str, list[RuleError]] = {}
     for problem in report.problems:
         by_file.setdefault(problem.path, []).append(problem)
     for path, problems in by_file.items():
         first, more = problems[0], len(problems) - 1
-    lines += [pair for pair in (plan_report.gap(report, lang),) if pair]
         place = f"{first.line}:{first.column}: " if first.line else ""
         why = place + first.message + (say(lang, "rules.more", n=more) if more else "")
         lines.append((say(lang, "rules.left_out", path=path), why))
@@ -70,4 +78,4 @@ def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
 
 def _provider(name: str) -> str:
     """The message key of who could have supplied a fact."""
-    return f"provider.{name if name in ('job_config', 'node_dump', 'log', 'table') else 'other'}"
+    return f"provider.{name if name in ('job_config', 'node_dump', 'log', 'table', 'flight_recorder', 'trace') else 'other'}"
