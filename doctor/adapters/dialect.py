@@ -29,16 +29,18 @@ class Repeats(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """`aliases`: other names of a key, each read and changed where it is what the file has. `groups`: keys that people
-    write next to each other. `absent`: why there is no way, where more can be said than that there is none (English,
-    Chinese). `keep`: values that leave the setting to someone else, with whom (English, Chinese). `imports`: modules of
-    names that new expressions use. `prepare` turns neutral changes, given the settings now, into what `ways` write.
+    """aliases: other names of a key, each read and changed where it is what the file has. groups: keys that people
+    write next to each other. sections: where a new key belongs that is looked for without its section. absent: why
+    there is no way, where more can be said than that there is none (English, Chinese). keep: values that leave the
+    setting to someone else, with whom (English, Chinese). imports: modules of names that new expressions use. prepare
+    turns neutral changes, given the settings now, into what `ways` write.
     """
 
     title: str
     ways: Mapping[str, Way]
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     groups: tuple[tuple[str, ...], ...] = ()
+    sections: Mapping[str, str] = field(default_factory=dict)
     absent: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     keep: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     imports: Mapping[str, str] = field(default_factory=dict)

@@ -134,7 +134,7 @@ def _write(form: Form, before: str, key: str, knob: str, wanted: Wish, recipe: s
             return _removed(form, text, names, recipe), []
         if not there:
             (kin, near), entries = _kin(form, text, key, recipe), _entries(syntax, text)
-            text = syntax.add(text, _best_name(entries, names, near), value, kin)
+            text = syntax.add(text, _best_name(form.dialect, entries, key, near), value, kin)
             notes = _import_note(form, knob, value, text)
         for index in range(len(there)):
             # Places shift with every edit, so they are looked up again.
@@ -204,14 +204,15 @@ def _unavailable(knob: str, value: Any, reason: Unavailable) -> Note:
     return Note(knob, f"{knob} = {shown(value)}: {reason}", f"{knob} = {shown(value)}：{reason.zh}", written=False)
 
 
-def _best_name(entries: tuple[Entry, ...], names: tuple[str, ...], near: bool) -> str:
-    """The name whose section the file has; else the bare one where its relatives stand; else the first."""
-    for name in names:
+def _best_name(dialect: Dialect, entries: tuple[Entry, ...], key: str, near: bool) -> str:
+    """What a new setting is called: in its section where the file has that, bare where its relatives stand."""
+    section = dialect.sections.get(key)
+    for name in (f"{section}.{key}" if section else key, key):
         path = name.split(".")[:-1]
         if path and any(entry.key.split(".")[:-1][-len(path) :] == path for entry in entries):
             return name
-    bare = [name for name in names if "." not in name]
-    return bare[0] if bare and near else names[0]
+    bare = [name for name in dialect.names(key) if "." not in name]
+    return bare[0] if bare and near else key
 
 
 def _kin(form: Form, text: str, key: str, recipe: str) -> tuple[tuple[Entry, ...], bool]:

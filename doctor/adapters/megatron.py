@@ -90,10 +90,7 @@ YAML_DIALECT = Dialect(
         **names.precision(fp8="fp8"),
         **names.stage_ends("", "num_layers_in_first_pipeline_stage", "num_layers_in_last_pipeline_stage"),
     },
-    aliases={
-        **{name: (f"language_model.{name}",) for name in LANGUAGE_MODEL},
-        **{name: (f"model_parallel.{name}",) for name in MODEL_PARALLEL},
-    },
+    sections={**dict.fromkeys(LANGUAGE_MODEL, "language_model"), **dict.fromkeys(MODEL_PARALLEL, "model_parallel")},
     groups=GROUPS,
     absent=ABSENT
     | {

@@ -1,8 +1,8 @@
 """torchtitan: TOML up to 0.2, Python configurations from 0.3, and the options that both take on a command line.
 
 Source: torchtitan v0.1.0 config_manager.py and v0.2.2 config/job_config.py (TOML; sections parallelism, training,
-activation_checkpoint), 0.3.0 config/configs.py and distributed/activation_checkpoint.py (tokens instead of batches,
-policies instead of a mode). Before 0.1 the degrees stood in [training] and [experimental].
+activation_checkpoint), 0.3.0 config/configs.py and distributed/activation_checkpoint.py (policies instead of a mode),
+main since August 2026 (tokens instead of batches). Before 0.1 the degrees stood in [training] and [experimental].
 """
 
 from __future__ import annotations
@@ -175,40 +175,51 @@ def _tokens(given: dict[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     return given | {name: value * seq for name, value in batch.items()}
 
 
-NEW = Dialect(
+POLICIES = either(
+    {
+        "none": {POLICY: Code("None")},
+        "selective": {POLICY: Code("SelectiveAC.Config()")},
+        "operators": {POLICY: Code("SelectiveAC.Config()")},
+        "full": {POLICY: Code("FullAC.Config()")},
+    },
+    lambda texts: {"None": "none", "SelectiveAC": "operators", "FullAC": "full"}.get(
+        texts.get(POLICY, "").split(".")[0]
+    ),
+    (POLICY,),
+    "activation_checkpoint",
+)
+IMPORTS = dict.fromkeys(("FullAC", "SelectiveAC"), "torchtitan.distributed.activation_checkpoint")
+PYTHON = Dialect(
     title="torchtitan",
     ways={
-        **COMMON,
+        **{name: OLD_WAYS[name] for name in (*COMMON, "micro_batch", "global_batch", "seq", "async_save")},
+        "recompute": POLICIES,
+        "sp": switch("parallelism.enable_sequence_parallel"),
+    },
+    groups=OLD.groups,
+    absent={name: said for name, said in ABSENT.items() if name != "sp"},
+    imports=IMPORTS,
+)
+TOKENS_PYTHON = Dialect(
+    title=PYTHON.title,
+    ways={
+        **PYTHON.ways,
         "micro_batch": _sequences(MICRO),
         "global_batch": _sequences(STEP),
         "seq": number(LENGTH),
-        "recompute": either(
-            {
-                "none": {POLICY: Code("None")},
-                "selective": {POLICY: Code("SelectiveAC.Config()")},
-                "operators": {POLICY: Code("SelectiveAC.Config()")},
-                "full": {POLICY: Code("FullAC.Config()")},
-            },
-            lambda texts: {"None": "none", "SelectiveAC": "operators", "FullAC": "full"}.get(
-                texts.get(POLICY, "").split(".")[0]
-            ),
-            (POLICY,),
-            "activation_checkpoint",
-        ),
-        "sp": switch("parallelism.enable_sequence_parallel"),
     },
     groups=(PARALLELISM, (MICRO, STEP, LENGTH)),
-    absent={name: said for name, said in ABSENT.items() if name != "sp"},
-    imports=dict.fromkeys(("FullAC", "SelectiveAC"), "torchtitan.distributed.activation_checkpoint"),
+    absent=PYTHON.absent,
+    imports=IMPORTS,
     prepare=_tokens,
 )
 # On a command line the policy is a sub-command, which has a place of its own.
-NEW_OPTIONS = Dialect(
-    title=NEW.title,
-    ways={name: way for name, way in NEW.ways.items() if name != "recompute"},
-    groups=NEW.groups,
+TOKENS_OPTIONS = Dialect(
+    title=PYTHON.title,
+    ways={name: way for name, way in TOKENS_PYTHON.ways.items() if name != "recompute"},
+    groups=TOKENS_PYTHON.groups,
     absent={
-        **NEW.absent,
+        **PYTHON.absent,
         "recompute": (
             "activation_checkpoint is a policy object: change it in the configuration that --config names",
             "activation_checkpoint 是策略对象：请在 --config 所指的配置里修改",
@@ -234,7 +245,7 @@ def _old_options(path: str, text: str) -> bool:
 
 def _new_options(path: str, text: str) -> bool:
     shell = not path.lower().endswith((".py", ".toml", ".yaml", ".yml", ".json"))
-    return shell and OWN_OPTION.search(text) is not None and (TOKENS.search(text) is not None or "--module" in text)
+    return shell and OWN_OPTION.search(text) is not None and TOKENS.search(text) is not None
 
 
 SWITCHES = frozenset({"compile.enable", "training.compile", "training.enable_cpu_offload"})
@@ -247,11 +258,18 @@ ADAPTER = FileAdapter(
             dialect=OLDEST,
         ),
         Form(fits=_toml, syntax=TomlFile(), dialect=OLD),
-        Form(fits=_python, syntax=PythonFile(), dialect=NEW, repeats=Repeats.UNCLEAR, null=Code("None")),
+        Form(
+            fits=lambda path, text: _python(path, text) and TOKENS.search(text) is not None,
+            syntax=PythonFile(),
+            dialect=TOKENS_PYTHON,
+            repeats=Repeats.UNCLEAR,
+            null=Code("None"),
+        ),
+        Form(fits=_python, syntax=PythonFile(), dialect=PYTHON, repeats=Repeats.UNCLEAR, null=Code("None")),
         Form(
             fits=_new_options,
             syntax=CommandLine(switches=SWITCHES, stores_true=True),
-            dialect=NEW_OPTIONS,
+            dialect=TOKENS_OPTIONS,
             repeats=Repeats.ALL,
             shell=True,
         ),

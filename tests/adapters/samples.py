@@ -163,6 +163,11 @@ def llama3_70b() -> Trainer.Config:
     )
 '''
 
+TORCHTITAN_RELEASED = TORCHTITAN_PYTHON.replace(
+    "num_tokens_per_microbatch_per_dp_rank=8 * 8192,\n            max_context_length=8192",
+    "local_batch_size=8,\n            seq_len=8192",
+)
+
 BRIDGE_PYTHON = """from megatron.bridge.recipes.utils import base
 
 
@@ -258,6 +263,7 @@ SAMPLES: dict[str, tuple[str, str]] = {
     "llama3_70b.toml": (TORCHTITAN_TOML, "torchtitan"),
     "old.toml": (TORCHTITAN_OLD_TOML, "torchtitan"),
     "registry.py": (TORCHTITAN_PYTHON, "torchtitan"),
+    "released.py": (TORCHTITAN_RELEASED, "torchtitan"),
     "recipe.py": (BRIDGE_PYTHON, "nemo"),
     "nemo.yaml": (NEMO_YAML, "nemo"),
     "bridge.sh": (NEMO_COMMAND, "nemo"),

@@ -44,6 +44,7 @@ def put(syntax: Syntax, text: str, key: str, value: Any) -> str:
         ("t: 1\n", "s.c", 3, "t: 1\ns:\n  c: 3\n"),
         ("t: 1", "s.c", 3, "t: 1\ns:\n  c: 3\n"),
         ("---\nt: 1\n...\n", "s.c", 3, "---\nt: 1\ns:\n  c: 3\n...\n"),
+        ("a: 1\n", "a", 1e-05, "a: 1.0e-05\n"),  # YAML 1.1 reads 1e-05 as a word
         ("a: off\n", "a", "no", 'a: "no"\n'),
         ("a: [1, 2] # l\n", "a", ("x", "y"), "a: [x, y] # l\n"),
         ("名: 1\nb: 2\n", "b", 3, "名: 1\nb: 3\n"),

@@ -206,7 +206,13 @@ def _written(value: Scalar, old: str) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(value) + "]"
     if isinstance(value, int | float):
-        return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+        return str(int(value)) if value == int(value) and abs(value) < 1e15 else _fraction(value)
     if isinstance(value, Code):
         return value
     return value if PLAIN.fullmatch(value) and value.lower() not in RESERVED else '"' + value.replace('"', '\\"') + '"'
+
+
+def _fraction(value: float) -> str:
+    """YAML 1.1, which PyYAML reads, takes 1e-05 for a word; 1.0e-05 is a number."""
+    mantissa, exponent, power = repr(value).partition("e")
+    return f"{mantissa}.0e{power}" if exponent and "." not in mantissa else repr(value)
