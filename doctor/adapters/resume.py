@@ -2,10 +2,10 @@
 
 Every setting that an adapter writes is read when the job starts, so each change needs a restart of the job.
 
-Source: Megatron-LM, docs/api-guide/core/dist_checkpointing.md (dp_reshardable, fully_reshardable), training/arguments.py
-(fsdp_dtensor with Megatron-FSDP only), tools/checkpoint/{convert,checkpoint_inspector}.py. DeepSpeed,
+Source: Megatron-LM, docs/api-guide/core/dist_checkpointing.md (dp_reshardable, fully_reshardable), megatron/training/
+arguments.py (fsdp_dtensor with Megatron-FSDP only), tools/checkpoint/{convert,checkpoint_inspector}.py. DeepSpeed,
 docs/_tutorials/universal-checkpointing.md, checkpoint/ds_to_universal.py. PyTorch, torch.distributed.checkpoint (loads
-into another layout). accelerate, docs on FSDP's state_dict_type.
+into another layout). accelerate, utils/fsdp_utils.py (a file a rank with LOCAL_STATE_DICT). verl, utils/checkpoint.
 """
 
 from __future__ import annotations
@@ -30,14 +30,13 @@ MEGATRON_MODEL = (
     "保存才可（先用它保存一次）；旧的 torch 格式需用 tools/checkpoint/convert.py 转换",
 )
 MEGATRON_DATA = (
-    "checkpoints: torch_dist loads into another number of data-parallel ranks; the legacy torch format keeps one file a "
-    "rank of the distributed optimizer and does not",
-    "检查点：torch_dist 可在不同数据并行数下加载；旧的 torch 格式按 rank 保存分布式优化器，不能直接加载",
+    "checkpoints: torch_dist loads into another number of data-parallel ranks",
+    "检查点：torch_dist 可在不同数据并行数下加载",
 )
 MEGATRON_FSDP = (
     "checkpoints: Megatron-FSDP reads and writes fsdp_dtensor only; convert torch_dist with "
-    "tools/checkpoint/checkpoint_inspector.py convert-torch-dist-to-fsdp-dtensor, and leave CUDA_DEVICE_MAX_CONNECTIONS "
-    "unset or above 1",
+    "tools/checkpoint/checkpoint_inspector.py convert-torch-dist-to-fsdp-dtensor, and leave "
+    "CUDA_DEVICE_MAX_CONNECTIONS unset or above 1",
     "检查点：Megatron-FSDP 只读写 fsdp_dtensor；用 tools/checkpoint/checkpoint_inspector.py "
     "convert-torch-dist-to-fsdp-dtensor 转换 torch_dist，并不要把 CUDA_DEVICE_MAX_CONNECTIONS 设为 1",
 )
@@ -54,6 +53,12 @@ DCP = (
 FSDP = (
     "checkpoints: SHARDED_STATE_DICT and FULL_STATE_DICT load into another layout, LOCAL_STATE_DICT does not",
     "检查点：SHARDED_STATE_DICT 与 FULL_STATE_DICT 可在新布局下加载，LOCAL_STATE_DICT 不行",
+)
+VERL = (
+    "checkpoints: verl's FSDP writes one file a rank, named by the number of ranks: merge them with verl.model_merger "
+    "and start from the merged weights; its Megatron backend writes torch_dist",
+    "检查点：verl 的 FSDP 每个 rank 一个文件，文件名含 rank 总数：用 verl.model_merger 合并后从合并的权重开始；"
+    "Megatron 后端写 torch_dist",
 )
 BATCH = (
     "the global batch changes: check the learning rate and where the data loader goes on",
@@ -91,7 +96,7 @@ def _checkpoints(framework: str, changed: set[str], changes: Mapping[str, Any]) 
             return [MEGATRON_FSDP]
         return [MEGATRON_MODEL] if model else [MEGATRON_DATA] if states else []
     if framework == "verl":
-        return [DCP] if model or states else []
+        return [VERL] if model or states else []
     if framework == "torchtitan":
         return [DCP] if model or states else []
     if framework in ("deepspeed", "llamafactory"):
