@@ -54,7 +54,8 @@ def kind_of(name: str, text: str) -> Kind | None:
     if not stripped or "\0" in text or low.endswith(DOCUMENTS):
         return None
     if stripped.startswith("{"):
-        return _kind_of_json(text)
+        # A trainer's first record opens with a brace too, and what follows it is a log.
+        return None if LOG_LINE.search(text) else _kind_of_json(text)
     text = "\n".join(line[:LONGEST_LINE] for line in text.split("\n"))
     script = stripped.startswith("#!") and "sh" in stripped.partition("\n")[0]
     if script:

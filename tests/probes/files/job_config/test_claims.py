@@ -25,6 +25,10 @@ OTHERS = [
     ("out.txt", "[2026-01-01 10:00:00,000] [INFO] starting\n--num-layers 12\n"),
     ("rank0", "n1:1:1 [0] NCCL INFO NCCL_DEBUG set by environment to INFO\n"),
     ("err.txt", 'Traceback (most recent call last):\n  File "a.py", line 1, in main\nValueError: tp_size: 3\n'),
+    (
+        "records",
+        "{'loss': 2.9, 'learning_rate': 5e-05, 'epoch': 0.02}\n  1%| | 10/1856\nRuntimeError: file write failed\n",
+    ),
     ("trace.json", '{"traceEvents": [], "world_size": 8}'),
     ("trainer_state.json", '{"log_history": [], "train_batch_size": 8}'),
     ("compose.yaml", "services:\n  web:\n    image: nginx\n    ports: ['80']\n"),
