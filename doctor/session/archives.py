@@ -15,7 +15,7 @@ from doctor.session.kinds import is_text
 from doctor.session.notes import Note
 from doctor.session.spool import Spool
 from doctor.session.tar import DamagedError, Member
-from probes.files.log.stream import MAGIC, chunks, unpacked
+from probes.files.stream import MAGIC, chunks, unpacked
 
 RATIO, FLOOR = 200, 256 << 20
 """An archive may unpack to RATIO times its size, and to FLOOR bytes in any case."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from doctor.session.kinds import is_text
 from doctor.session.notes import Note
-from probes.files.log.stream import chunks
+from probes.files.stream import chunks
 
 SAMPLE = 1 << 16
 """Bytes by which text is told from binary."""

@@ -19,8 +19,8 @@ from probes.files.log.noise import is_noise
 from probes.files.log.place import Place, place
 from probes.files.log.prefix import Prefix, rank_in, split, style_of
 from probes.files.log.segments import Segment, segments, text_of
-from probes.files.log.stream import chunks, error_file
 from probes.files.log.tracebacks import fields_of
+from probes.files.stream import chunks, error_file
 
 LAST_LINE = "log.last_line"
 HEAD_LINES = 60

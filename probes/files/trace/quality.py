@@ -34,7 +34,7 @@ def doubtful(starts: Ints, durations: Ints, trace: Trace) -> Doubts:
         return Doubts(np.zeros(0, dtype=bool))
     negative = durations < 0
     placeless = (starts <= 0) & (trace.first > 0)
-    window = max(trace.last - trace.first, 0) * 1000
+    window = max(trace.last - trace.first, 0)
     endless = durations > max(MINUTE, 2 * window)
     good = ~(negative | placeless | endless)
     return Doubts(good, int(negative.sum()), int((placeless & ~negative).sum()), int((endless & ~placeless).sum()))

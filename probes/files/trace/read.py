@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from probes.files.log.stream import unpacked
+from probes.files.stream import unpacked
 from probes.files.trace.columns import (
     EXACT_PARTS,
-    FARTHEST,
     Collective,
     Interned,
+    Ints,
     Mark,
     Table,
     collective_of,
-    nanoseconds,
     times,
 )
 from probes.files.trace.names import DEVICE_CATEGORIES, ITEM_OPS, RUNTIME_CATEGORIES, Call, call_of
@@ -31,6 +30,8 @@ from probes.files.trace.skip import Skipping
 from probes.files.trace.split import Cut, blocks
 
 LONG_NAME = 1000
+PACKED = 16
+"""Traces shrink to a sixteenth or less."""
 FINE_EPOCH = re.compile(rb'"ts"\s*:\s*"?\d{14,}\.\d')
 PYTHON_MARKS = re.compile(
     r"built-in (?:method|function) collect\b|\bgc\.collect|dataloader\.py\(\d+\): __?next|/gc\.py"
@@ -54,12 +55,12 @@ class Trace:
     collectives: list[Collective] = field(default_factory=list)
     signatures: Interned[tuple[object, ...]] = field(default_factory=Interned)
     called: dict[int, tuple[int, int]] = field(default_factory=dict)
-    bytes: dict[int, int] = field(default_factory=dict)
     events: int = 0
     unreadable: int = 0
     mended: bool = False
     rounded: bool = False
     window_end: bool = False
+    large: bool = False
     first: int = 1 << 62
     last: int = 0
     text: int = 0
@@ -69,7 +70,7 @@ class Trace:
 
 def read_trace(path: Path) -> Trace:
     """The columns of the trace at `path`; OSError when it cannot be opened."""
-    trace = Trace()
+    trace = Trace(large=path.stat().st_size > Skipping.SMALL // (PACKED if _packed(path) else 1))
     skipping = Skipping()
     enabled = gc.isenabled()
     # Millions of short-lived records without cycles: counting them costs a third of the time.
@@ -84,6 +85,11 @@ def read_trace(path: Path) -> Trace:
     return trace
 
 
+def _packed(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(1) != b"{"
+
+
 def _counted(pieces: Iterable[bytes], trace: Trace) -> Iterator[bytes]:
     for piece in pieces:
         trace.text += len(piece)
@@ -92,7 +98,7 @@ def _counted(pieces: Iterable[bytes], trace: Trace) -> Iterator[bytes]:
 
 def _block(trace: Trace, block: bytes, skipping: Skipping) -> None:
     precise = trace.rounded or (trace.events == 0 and FINE_EPOCH.search(block) is not None)
-    kept = skipping.needed(block, trace.cut.separator) if trace.text > skipping.SMALL else None
+    kept = skipping.needed(block, trace.cut.separator) if trace.large else None
     if kept is not None:
         try:
             events = decoder(precise).decode(kept) if len(kept) > 2 else []
@@ -123,16 +129,12 @@ def _take(trace: Trace, events: list[Any], precise: bool, block: bytes) -> None:
         trace.rounded = True
     trace.events += len(events)
     whole = [event for event in events if isinstance(event, Complete)]
-    if not whole:
-        _instants(trace, events)
-        return
-    largest = max(event.ts for event in whole)
-    if not precise and largest >= EXACT_PARTS and any(event.ts % 1 for event in whole):
-        # Parts of a microsecond since the epoch: a double would round them, so they are read as they are printed.
+    if len(whole) < len(events):
+        trace.window_end |= any(isinstance(event, Instant) and event.name == WINDOW_END for event in events)
+    if not precise and _finer_than_doubles([event.ts for event in whole]):
+        trace.events -= len(events)
         _take(trace, [event for event in one_by_one(block, True) if event is not None], True, block)
         return
-    if len(whole) < len(events):
-        _instants(trace, events)
     device, host, rest = [], [], []
     for event in whole:
         category = event.cat
@@ -148,21 +150,29 @@ def _take(trace: Trace, events: list[Any], precise: bool, block: bytes) -> None:
         _host(trace, host)
     if rest:
         _rest(trace, rest)
-    starts = [int(event.ts) for event in whole if 0 < event.ts < FARTHEST]
-    if starts:
-        trace.first, trace.last = min(trace.first, min(starts)), max(trace.last, max(starts))
+
+
+def _finer_than_doubles(stamps: list[float]) -> bool:
+    """Are there parts of a microsecond since the epoch? A double would round them, so they are read as printed."""
+    values = np.array(stamps, dtype=np.float64)
+    return bool(len(values)) and bool((values[values >= EXACT_PARTS] % 1).any())
+
+
+def _window(trace: Trace, starts: Ints) -> None:
+    """Widens the time that was recorded by the beginnings of events."""
+    placed = starts[starts > 0]
+    if len(placed):
+        trace.first = min(trace.first, int(placed.min()))
+        trace.last = max(trace.last, int(placed.max()))
 
 
 _DEVICE = {spelling: name for name in DEVICE_CATEGORIES for spelling in (name, name.capitalize())}
 _RUNTIME = {spelling for name in RUNTIME_CATEGORIES for spelling in (name, name.capitalize())}
 
 
-def _instants(trace: Trace, events: list[Any]) -> None:
-    trace.window_end |= any(isinstance(event, Instant) and event.name == WINDOW_END for event in events)
-
-
 def _device(trace: Trace, events: list[Complete]) -> None:
     starts, durations = times(events)
+    _window(trace, starts)
     arguments = [event.args for event in events]
     first = len(trace.device)
     names, places = trace.names, trace.places
@@ -179,8 +189,6 @@ def _device(trace: Trace, events: list[Complete]) -> None:
     for index, args in enumerate(arguments, first):
         if args.collective is not None:
             trace.called[index] = (_signature(trace, args), args.sequence)
-        elif args.bytes:
-            trace.bytes[index] = args.bytes
 
 
 def _signature(trace: Trace, args: Args) -> int:
@@ -198,6 +206,7 @@ def _host(trace: Trace, events: list[Complete]) -> None:
     if not wanted:
         return
     starts, durations = times(wanted)
+    _window(trace, starts)
     trace.host.extend(
         starts,
         durations,
@@ -220,18 +229,22 @@ def _call(name: str) -> Call:
 
 
 def _rest(trace: Trace, events: list[Complete]) -> None:
-    for event in events:
-        category, name = event.cat, event.name
-        if category == "cpu_op" or category == "Operator":
-            if name not in ITEM_OPS and not name.startswith("ProfilerStep"):
-                continue
-        elif category == "python_function":
-            if not PYTHON_MARKS.search(name):
-                continue
-        elif category != "user_annotation":
-            continue
-        start, duration = (int(value) for value in nanoseconds([event.ts, event.dur]))
-        trace.marks.append(Mark(intern(name[:LONG_NAME]), start, duration, trace.threads[event.tid]))
+    marks = [event for event in events if _marks(event.cat, event.name)]
+    if not marks:
+        return
+    starts, durations = times(marks)
+    _window(trace, starts)
+    for event, start, duration in zip(marks, starts.tolist(), durations.tolist(), strict=True):
+        trace.marks.append(Mark(intern(event.name[:LONG_NAME]), start, duration, trace.threads[event.tid]))
+
+
+def _marks(category: str, name: str) -> bool:
+    """Is a range on the host of use?"""
+    if category == "cpu_op" or category == "Operator":
+        return name in ITEM_OPS or name.startswith("ProfilerStep")
+    if category == "python_function":
+        return PYTHON_MARKS.search(name) is not None
+    return category == "user_annotation"
 
 
 def _head(cut: Cut) -> dict[str, Any]:

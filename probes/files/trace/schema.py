@@ -17,7 +17,6 @@ class Args(msgspec.Struct, gc=False):
     device: Id = None
     stream: Id = None
     correlation: int = 0
-    bytes: int = 0
     collective: str | None = msgspec.field(default=None, name="Collective name")
     sent: int = msgspec.field(default=-1, name="In msg nelems")
     received: int = msgspec.field(default=-1, name="Out msg nelems")

@@ -31,6 +31,25 @@ IDLE_CALLS = (
 SYNCHRONIZES = (b"cudaEventSynchronize", b"hipEventSynchronize")
 RUNTIMES = (b"cuda_runtime", b"Runtime")
 ARROWS = (b"s", b"f", b"t")
+NAMES_OF_TRACKS = (b"process_", b"thread_")
+LOOKED_AT, MOST_BEGINNINGS = 64, 50_000
+"""Bytes of an event that tell whether it is needed, and how many such beginnings are remembered."""
+
+
+class Beginnings(dict[bytes, bool]):
+    """Whether an event that begins so is needed; asked once for each beginning, which recur thousands of times."""
+
+    def __init__(self, skip: tuple[bytes, ...], keep: tuple[bytes, ...]) -> None:
+        self.skip, self.keep = skip, keep
+
+    def __missing__(self, start: bytes) -> bool:
+        if len(self) > MOST_BEGINNINGS:
+            self.clear()
+        kept = not start.startswith(self.skip) or any(
+            start.startswith(known) or known.startswith(start) for known in self.keep
+        )
+        self[start] = kept
+        return kept
 
 
 @dataclass(slots=True)
@@ -40,25 +59,28 @@ class Skipping:
     SMALL: ClassVar[int] = 8 << 20
     """Traces up to this size are read whole, so that damage to any of their events is told."""
 
-    separator: bytes = b""
-    skip: tuple[bytes, ...] = ()
-    keep: tuple[bytes, ...] = ()
+    known: Beginnings | None = None
+    plain: tuple[bytes, ...] = ()
+    """Beginnings of arrows and names of tracks, in which numbers come soon: asked without being remembered."""
     passed: int = 0
 
     def needed(self, block: bytes, separator: bytes) -> bytes | None:
         """The JSON array of the events of `block` that are needed; None when the layout is not known."""
-        if not self.skip and not self._learn(block):
+        known = self.known if self.known is not None else self._learn(block)
+        if known is None or not separator:
             return None
-        pieces = block.strip()[1:-1].split(separator)
-        skip, keep = self.skip, self.keep
-        kept = [piece for piece in pieces if not piece.startswith(skip) or piece.startswith(keep)]
+        pieces = block.split(separator)
+        pieces[0] = pieces[0].lstrip()[1:]
+        pieces[-1] = pieces[-1].rstrip()[:-1]
+        plain = self.plain
+        kept = [piece for piece in pieces if not piece.startswith(plain) and known[piece[:LOOKED_AT]]]
         self.passed = len(pieces) - len(kept)
         return b"[{" + b"},{".join(kept) + b"}]" if kept else b"[]"
 
-    def _learn(self, block: bytes) -> bool:
+    def _learn(self, block: bytes) -> Beginnings | None:
         found = FIRST.search(block)
         if found is None:
-            return False
+            return None
         a, b, c, d, e, f = (found[name] for name in "abcdef")
 
         def prefix(phase: bytes, category: bytes) -> bytes:
@@ -67,17 +89,14 @@ class Skipping:
         def call(category: bytes, name: bytes) -> bytes:
             return prefix(b"X", category) + b"," + e + b'"name":' + f + b'"' + name
 
+        named = NAMED.search(block)
+        track = named["a"] + b'"name":' + named["b"] + b'"' if named else a + b'"name":' + b + b'"'
+        arrows = [a + b'"ph":' + b + b'"' + phase + b'"' for phase in ARROWS]
+        self.plain = (*(track + name for name in NAMES_OF_TRACKS), *arrows)
         skip = [prefix(b"X", category) for category in NEEDED]
-        skip += [a + b'"ph":' + b + b'"' + phase + b'"' for phase in ARROWS]
         skip.append(prefix(b"i", b"cpu_instant_event"))
         skip += [call(category, name) for category in RUNTIMES for name in IDLE_CALLS]
-        if (named := NAMED.search(block)) is not None:
-            begin = named["a"] + b'"name":' + named["b"] + b'"'
-            skip += [begin + b"process_", begin + b"thread_"]
-        else:
-            begin = a + b'"name":' + b + b'"'
-            skip += [begin + b"process_", begin + b"thread_"]
         keep = [call(category, name) for category, names in NEEDED.items() for name in names]
         keep += [call(category, name) for category in RUNTIMES for name in SYNCHRONIZES]
-        self.skip, self.keep = tuple(skip), tuple(keep)
-        return True
+        self.known = Beginnings(tuple(skip), tuple(keep))
+        return self.known

@@ -1,4 +1,4 @@
-"""Bytes of a log whatever it is wrapped in: plain, compressed, UTF-16, with holes. Memory stays bounded."""
+"""Bytes of a file whatever it is wrapped in: plain, compressed, UTF-16, with holes. Memory stays bounded."""
 
 from __future__ import annotations
 
