@@ -45,7 +45,7 @@ def in_layers(shape: Shape) -> tuple[float, float]:
 
 def _differ(job: Job) -> bool:
     """Do stages between the first and the last differ in their layers?"""
-    if job.layout.chunks or job.schedule in (Schedule.ZB_V, Schedule.DUALPIPE):
+    if len(set(job.layout.chunks[1:-1])) > 1 or job.schedule in (Schedule.ZB_V, Schedule.DUALPIPE):
         return True
     moe = job.shape.moe
     return moe is not None and (moe.every > 1 or moe.dense_layers > job.shape.layers // job.layout.pp)
