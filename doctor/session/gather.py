@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from doctor.facts.model import Event, EventSpec, Fact
 from doctor.rulebase.pack import cache_folder
@@ -17,12 +18,28 @@ from doctor.session.report import Input
 from probes.files.flight_recorder import is_dump, read_dumps
 from probes.files.job_config import claims, read_config, read_echo
 from probes.files.log import LogFile, LogReading, read_logs
+from probes.files.memory_snapshot import is_snapshot, read_snapshots
 from probes.files.node_dump import read_dump
 from probes.files.runs import JOB, runs_of
 from probes.files.table import read_table
 from probes.files.trace import Progress, TraceFile, is_trace, read_traces
 
 T = TypeVar("T")
+
+
+class Reading(Protocol):
+    """What a reader of files that are read apart gives: facts, the rank of a file, and remarks by file."""
+
+    facts: list[Fact]
+    ranks: dict[str, int]
+    warnings: dict[str, list[str]]
+
+
+APART: tuple[tuple[str, Callable[[Path], bool], Callable[[list[tuple[Path, str]]], Reading]], ...] = (
+    ("flight_recorder", is_dump, read_dumps),
+    ("memory_snapshot", is_snapshot, read_snapshots),
+)
+"""Kinds of files that are known by their first bytes."""
 
 WHOLE = 4 << 20
 """A configuration, dump or table is read up to this size."""
@@ -79,7 +96,7 @@ def gather(files: Sequence[File], specs: Mapping[str, EventSpec], progress: Prog
     `progress` is told (done, all) of the files that take long to read.
     """
     found = Gathered()
-    files = _flight_recorder(files, found)
+    files = _apart(files, found)
     taken = [Taken(file, *_opened(file, room)) for file, room in zip(files, _rooms(files), strict=True)]
     readable = [file for file in taken if file.data]
     _traces([file for file in readable if is_trace(file.data)], found, progress)
@@ -103,19 +120,23 @@ def gather(files: Sequence[File], specs: Mapping[str, EventSpec], progress: Prog
     return found
 
 
-def _flight_recorder(files: Sequence[File], found: Gathered) -> list[File]:
-    """Reads the flight recorder's dumps together, since no rank's says much alone; the other files are given back."""
-    taken = [Taken(file, b"", "flight_recorder") for file in files if is_dump(Path(file.path))]
-    if taken:
+def _apart(files: Sequence[File], found: Gathered) -> list[File]:
+    """Reads the files that are known by their first bytes, each kind together, since no rank's says much alone; the
+    other files are given back."""
+    for kind, is_one, read in APART:
+        taken = [Taken(file, b"", kind) for file in files if is_one(Path(file.path))]
+        if not taken:
+            continue
         named = [(Path(file.file.path), file.file.name) for file in taken]
-        reading = taken[0].attempt("flight_recorder", lambda: read_dumps(named))
+        reading = taken[0].attempt(kind, partial(read, named))
         for file in taken:
             name = file.file.name
             file.says(reading.warnings.get(name, ()) if reading else ())
             found.inputs.append(file.entry(reading.ranks.get(name) if reading else None))
         found.facts += reading.facts if reading else []
-    dumps = {file.file.path for file in taken}
-    return [file for file in files if file.path not in dumps]
+        read_now = {file.file.path for file in taken}
+        files = [file for file in files if file.path not in read_now]
+    return list(files)
 
 
 def _traces(files: Sequence[Taken], found: Gathered, progress: Progress | None) -> None:

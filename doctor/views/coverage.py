@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.facts.model import Quality, fact_spec
-from doctor.messages import say, say_count
+from doctor.messages import TEXTS, say, say_count
 from doctor.rulebase.errors import RuleError
 from doctor.session.report import Report
 from doctor.views import plan_report
@@ -34,6 +34,10 @@ def checked(report: Report, lang: str) -> list[str]:
     traces = [given for given in report.inputs if given.kind == "trace"]
     if traces:
         lines.append(say_count(lang, "checked.trace", len(traces), size=size(sum(g.bytes for g in traces))))
+    for kind in ("memory_snapshot", "expert_loads", "nsys", "what_if"):
+        given_so = [given for given in report.inputs if given.kind == kind]
+        if given_so:
+            lines.append(say_count(lang, f"checked.{kind}", len(given_so), size=size(sum(g.bytes for g in given_so))))
     base = report.rulebase
     areas = len({rule.area for rule in base.rules.values()})
     facts = sum(1 for _ in report.store.facts())
@@ -78,4 +82,5 @@ def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
 
 def _provider(name: str) -> str:
     """The message key of who could have supplied a fact."""
-    return f"provider.{name if name in ('job_config', 'node_dump', 'log', 'table', 'flight_recorder', 'trace') else 'other'}"
+    key = f"provider.{name}"
+    return key if key in TEXTS else "provider.other"
