@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from doctor.adapters.model import Code, Entry, Syntax
+from doctor.adapters.model import Code, Entry, Note, Syntax
 from doctor.adapters.ways import Way
 
 # Sections that do not configure the training itself.
@@ -33,7 +33,7 @@ class Dialect:
     write next to each other. sections: where a new key belongs that is looked for without its section. absent: why
     there is no way, where more can be said than that there is none (English, Chinese). keep: values that leave the
     setting to someone else, with whom (English, Chinese). imports: modules of names that new expressions use. prepare
-    turns neutral changes, given the settings now, into what `ways` write.
+    turns neutral changes, given the settings now, into what `ways` write, and says what it could not turn.
     """
 
     title: str
@@ -44,7 +44,7 @@ class Dialect:
     absent: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     keep: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     imports: Mapping[str, str] = field(default_factory=dict)
-    prepare: Callable[[dict[str, Any], Mapping[str, Any]], dict[str, Any]] | None = None
+    prepare: Callable[[dict[str, Any], Mapping[str, Any]], tuple[dict[str, Any], list[Note]]] | None = None
 
     def all_keys(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(key for way in self.ways.values() for key in way.keys))

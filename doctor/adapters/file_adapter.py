@@ -46,12 +46,15 @@ class FileAdapter:
         """
         form, given = self._form(path, text), checked(changes)
         mark, text = text[: text.startswith(MARK)], text.removeprefix(MARK)
-        now = dict(known or {}) | {name: found.value for name, found in self.read(text, path).items()}
+        stated = _read(form, _entries(form.syntax, text))
+        now = dict(known or {}) | {name: found.value for name, found in stated.items()}
         writes = frozenset(name for name in TRIANGLE if name in form.dialect.ways)
         given, notes = completed(given, now, writes)
-        if form.dialect.prepare:
-            given = form.dialect.prepare(given, now)
         recipe = str(now.get("recipe", ""))
+        given = {knob: value for knob, value in given.items() if not _said(form, text, stated, knob, value, recipe)}
+        if form.dialect.prepare:
+            given, said = form.dialect.prepare(given, now)
+            notes += said
         wanted: dict[str, list[tuple[str, Wish]]] = {}
         for knob, value in given.items():
             if knob.startswith(ENV):
@@ -94,6 +97,18 @@ def _read(form: Form, entries: tuple[Entry, ...]) -> dict[str, Found]:
         if value is not None and first is not None:
             result[knob] = Found(value, first.key, first.line)
     return result
+
+
+def _said(form: Form, text: str, stated: Mapping[str, Found], knob: str, value: Any, recipe: str) -> bool:
+    """Does the file say so already, in every place that counts?"""
+    if knob not in stated or stated[knob].value != value:
+        return False
+    entries = _entries(form.syntax, text)
+    for key in form.dialect.ways[knob].keys:
+        found = placed(entries, form.dialect.names(key), form.repeats, recipe)
+        if len({entry.value for entry in found}) > 1:
+            return False
+    return True
 
 
 def _wanted(dialect: Dialect, knob: str, value: Any) -> Wanted:
@@ -226,7 +241,8 @@ def _kin(form: Form, text: str, key: str, recipe: str) -> tuple[tuple[Entry, ...
             found = [entry for entry in found if "." not in entry.key]
         if found:
             return tuple(sorted(found, key=lambda entry: entry.first)), group is not rest
-    return (), False
+    # A command has its options in one place, whatever they are about.
+    return (entries, False) if form.shell else ((), False)
 
 
 def _unclear(knob: str, key: str, there: list[Entry]) -> Note:

@@ -16,7 +16,7 @@ from doctor.adapters.model import Code
 from doctor.adapters.syntax.command_line import CommandLine
 from doctor.adapters.syntax.python_file import PythonFile
 from doctor.adapters.syntax.yaml_file import YamlFile
-from doctor.adapters.ways import Way, choice, number, switch
+from doctor.adapters.ways import Way, as_number, choice, number, switch, where_there
 
 OWN_PYTHON = re.compile(r"\b(?:nemo|megatron\.bridge|nemo_run)\b|\bMegatronStrategy\b")
 OWN_NAME = re.compile(r"\btensor_model_parallel_size\b|\bmicro_batch_size\b|\bpipeline_model_parallel_size\b")
@@ -92,13 +92,26 @@ DIALECT = Dialect(
 )
 
 
+def _where_it_is(key: str) -> Way:
+    """A number whose section differs between versions: it is changed where the file has it."""
+    return Way((key,), lambda value: {key: where_there(value, *OTHER_PLACE)}, lambda texts: as_number(texts.get(key)))
+
+
 # NeMo 1 and 2 and NeMo-RL agree with Megatron-Bridge on the model and the batch alone.
 IN_MODEL = ("tp", "pp", "cp", "ep", "etp", "sp", "dp", "vpp", "stack", "schedule", "first", "last", "recompute",
-            "recompute_layers", "recompute_modules", "attention", "micro_batch", "global_batch", "seq")  # fmt: skip
+            "recompute_layers", "recompute_modules", "attention", "seq")  # fmt: skip
 NEMO = Dialect(
     title="NeMo",
-    ways={name: WAYS[name] for name in IN_MODEL},
-    aliases=DIALECT.aliases,
+    ways={
+        **{name: WAYS[name] for name in IN_MODEL},
+        "micro_batch": _where_it_is("micro_batch_size"),
+        "global_batch": _where_it_is("global_batch_size"),
+    },
+    aliases={
+        **DIALECT.aliases,
+        "micro_batch_size": ("train_micro_batch_size",),
+        "global_batch_size": ("train_global_batch_size",),
+    },
     groups=DIALECT.groups,
     absent={**dict.fromkeys(WAYS, OTHER_PLACE), **DIALECT.absent},
 )

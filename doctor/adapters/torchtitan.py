@@ -13,7 +13,7 @@ from typing import Any
 
 from doctor.adapters.dialect import Dialect, Form, Repeats
 from doctor.adapters.file_adapter import FileAdapter
-from doctor.adapters.model import Code
+from doctor.adapters.model import Code, Note
 from doctor.adapters.syntax.command_line import CommandLine
 from doctor.adapters.syntax.python_file import PythonFile
 from doctor.adapters.syntax.toml_file import TomlFile
@@ -150,6 +150,10 @@ OLDEST = Dialect(
     },
     absent={**dict.fromkeys(("ep", "etp", "sharding", "global_batch", "offload_param"), NEWER), **ABSENT},
 )
+NO_LENGTH = (
+    "torchtitan counts tokens, and max_context_length is not in this file: tokens = sequences x length",
+    "torchtitan 以 token 计数，而本文件没有 max_context_length：token 数 = 序列数 × 长度",
+)
 POLICY = "activation_checkpoint"
 MICRO, STEP, LENGTH = (
     f"training.{name}"
@@ -168,11 +172,16 @@ def _sequences(key: str) -> Way:
     return Way((key, LENGTH), lambda value: {key: value}, read)
 
 
-def _tokens(given: dict[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    seq = given.get("seq", now.get("seq", 2048))  # its default, configs.py
+def _tokens(given: dict[str, Any], now: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
+    """Sequences as tokens, which needs their length; where that changes, the batch in tokens changes with it."""
+    seq = given.get("seq", now.get("seq"))
     batch = {name: now[name] for name in ("micro_batch", "global_batch") if "seq" in given and name in now}
     batch |= {name: given[name] for name in ("micro_batch", "global_batch") if name in given}
-    return given | {name: value * seq for name, value in batch.items()}
+    if batch and not isinstance(seq, int):
+        rest = {name: value for name, value in given.items() if name not in batch}
+        return rest, [Note(name, f"{name} = {value}: {NO_LENGTH[0]}", f"{name} = {value}：{NO_LENGTH[1]}", False)
+                      for name, value in batch.items()]  # fmt: skip
+    return given | {name: value * seq for name, value in batch.items()}, []
 
 
 POLICIES = either(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -82,13 +83,19 @@ def inverted(key: str) -> Way:
 
 
 def words(key: str) -> Way:
-    """A list of words; an empty one is left out."""
+    """A list of words, whose order does not matter; an empty one is left out."""
 
-    def read(texts: Texts) -> frozenset[str] | None:
-        found = frozenset(texts.get(key, "").replace("[", " ").replace("]", " ").replace(",", " ").split())
-        return frozenset(word.strip("\"'") for word in found) or None
+    def write(value: Any) -> Wanted:
+        wanted = tuple(sorted(value))
+        return {key: lambda now: KEEP if wanted and _listed(now) == frozenset(wanted) else wanted or None}
 
-    return Way((key,), lambda value: {key: tuple(sorted(value)) or None}, read)
+    return Way((key,), write, lambda texts: _listed(texts.get(key)) or None)
+
+
+def _listed(text: str | None) -> frozenset[str]:
+    found = re.findall(r"[^\s,\[\]\"']+", text or "")
+    plain = all(re.fullmatch(r"[a-z_]\w*", word) for word in found)
+    return frozenset(found) if plain and found not in (["null"], ["none"]) else frozenset()
 
 
 def choice(key: str, names: Mapping[str, Scalar | None], also: Mapping[str, str] | None = None) -> Way:

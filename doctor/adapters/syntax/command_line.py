@@ -81,7 +81,8 @@ class CommandLine:
             return self.remove(text, entry) if self.stores_true else splice(text, entry.last, entry.last, " false")
         before = text[entry.start - 1 : entry.start]
         quoted = before in "'\"" and before == text[entry.end : entry.end + 1] and before != ""
-        return splice(text, entry.start, entry.end, _written(value, text[entry.start : entry.end], quoted))
+        hydra = not text.startswith(("--", "'--", '"--'), entry.first)
+        return splice(text, entry.start, entry.end, _written(value, text[entry.start : entry.end], quoted, hydra))
 
     def add(self, text: str, key: str, value: Scalar, beside: tuple[Entry, ...]) -> str:
         if not beside:
@@ -199,7 +200,8 @@ def _entry(text: str, lines: Lines, command: Command, option: Option, uses: dict
             name = name or default[1]
             if known is None:
                 said = _from_outside(default[1])
-                return Entry(option.name, default[2], line, *default.span(2), first, last, group, said)
+                begin, stop = inner(text, *default.span(2))
+                return Entry(option.name, text[begin:stop], line, begin, stop, first, last, group, said)
         elif name:
             said = (
                 f"{name} is not set in this file: the value is written in its place",
@@ -225,7 +227,7 @@ def _defined(text: str, known: Definition) -> tuple[int, int, tuple[str, str] | 
     """Where a variable's value stands, and what to say about that."""
     start, end = inner(text, known.start, known.end)
     if default := DEFAULT.fullmatch(text, start, end):
-        return *default.span(2), _from_outside(default[1])
+        return *inner(text, *default.span(2)), _from_outside(default[1])
     if known.earlier:
         lines = ", ".join(map(str, known.earlier[-3:]))
         said = (
@@ -249,7 +251,7 @@ def _value(text: str, command: Command, known: Definition, depth: int = 0) -> st
     """What a variable stands for, as far as the script says."""
     start, end = inner(text, known.start, known.end)
     if default := DEFAULT.fullmatch(text, start, end):
-        return default[2]
+        return default[2].strip("\"'")
     further = WHOLE.fullmatch(text, start, end)
     after = command.variables.get(further[2] or further[3]) if further else None
     if after is not None and depth < 8 and after is not known:
