@@ -20,6 +20,9 @@ class Group:
     desc: str
     ranks: tuple[int, ...] = ()
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # there may be thousands of ranks
+
     @property
     def title(self) -> str:
         return self.desc if self.desc not in ("", "undefined") else f"group {self.name}"

@@ -76,7 +76,7 @@ class _Reader:
         self._group_of: dict[Any, Group] = {}
         self._shape_of: dict[Any, int] = {}
         self._site_of: dict[str, int] = {}
-        self._names: dict[str, tuple[str, str, int, str, int]] = {}
+        self._names: dict[str, tuple[str, str, str, int]] = {}
         self._finished: dict[tuple[Group, str], int] = {}
         self._closed: dict[tuple[Group, int], int] = {}
 
@@ -87,43 +87,47 @@ class _Reader:
         unfinished: list[Record] = []
         backends: set[str] = set()
         before: tuple[str, str] | None = None
-        ways: dict[int, tuple[tuple[str, str], tuple[str, str]]] = {}
+        ways: dict[int, tuple[tuple[str, str] | None, tuple[str, str]]] = {}
+        whole = values.whole
         for entry in entries:
-            backend, op, _, way, peer = self._call(entry.get("profiling_name"))
+            get = entry.get
+            backend, op, way, peer = self._call(get("profiling_name"))
             backends.add(backend)
             group = self._group(entry)
-            p2p = bool(entry.get("is_p2p")) or op in P2P
+            p2p = bool(get("is_p2p")) or op in P2P
             shape = self._shape(entry, op)
-            frame = values.user_frame(entry.get("frames"))
-            number = values.whole(entry.get("record_id"))
-            batch = values.whole(entry.get("collective_seq_id", entry.get("seq_id")))
-            seq = values.whole(entry.get("p2p_seq_id", batch)) if p2p else batch
-            created = values.whole(entry.get("time_created_ns"))
-            completed = values.whole(entry.get("time_discovered_completed_ns"))
-            dump.newest = max(dump.newest, created, completed)
-            if p2p or values.whole(entry.get("p2p_seq_id")):
+            frame = values.user_frame(get("frames"))
+            number = whole(get("record_id"))
+            batch = whole(get("collective_seq_id", get("seq_id")))
+            other = whole(get("p2p_seq_id"), -1)
+            seq = other if p2p and other >= 0 else batch
+            completed = whole(get("time_discovered_completed_ns"))
+            dump.newest = max(dump.newest, created := whole(get("time_created_ns")), completed)
+            if p2p or other > 0:
                 dump.p2p.add(group)
             if not p2p and op != "coalesced":
                 self._collective(group, seq, shape, frame)
-            state, retired = values.text(entry.get("state")) or "scheduled", bool(entry.get("retired"))
-            if state == "completed" or completed > 0:
+            if get("state") == "completed" or completed > 0:
                 self._finished[group, f"{way}{peer}" if p2p else ""] = number
                 if op == "coalesced":
                     self._closed[group, batch] = number
-            elif not (retired and backend in SYNCHRONOUS) and len(unfinished) < MOST_PENDING:
+            elif not ((retired := bool(get("retired"))) and backend in SYNCHRONOUS) and len(unfinished) < MOST_PENDING:
                 far = group.ranks[peer] if 0 <= peer < len(group.ranks) else peer
+                state = values.text(get("state")) or "scheduled"
                 call = (number, group, seq, dump.shapes[shape], state, created, frame)
                 unfinished.append(Record(*call, p2p, way == "->", far, retired, batch, backend))
+                ways[number] = (before, (group.desc or group.name, op))
             step = (group.desc or group.name, op)
             if before is not None:
                 dump.steps[before, step] = dump.steps.get((before, step), 0) + 1
-                ways[number] = (before, step)
             before = step
+        if entries:
             dump.last, dump.frame = f"{op} {seq} in {group.title}", frame
         dump.sites = list(self._site_of)
         dump.backends = frozenset(backends)
         dump.pending = [record for record in unfinished if not self._over(record, unfinished)]
-        dump.way = ways.get(dump.pending[0].id) if dump.pending else None
+        came, to = ways[dump.pending[0].id] if dump.pending else (None, None)
+        dump.way = (came, to) if came and to else None
         for group, lane in dump.lanes.items():
             open_ = (r.seq for r in dump.pending if r.group == group and not r.p2p)
             lane.done = min(open_, default=lane.enqueued + 1) - 1
@@ -154,37 +158,65 @@ class _Reader:
         if told.op.startswith(("all_to_all", "alltoall")):
             self.dump.exchanges.append(Exchange(group, seq, told.elements_in, told.elements_out))
 
-    def _call(self, name: Any) -> tuple[str, str, int, str, int]:
+    def _call(self, name: Any) -> tuple[str, str, str, int]:
         key = name if isinstance(name, str) else ""
-        if key not in self._names:
-            self._names[key] = values.call(key)
-        return self._names[key]
+        call = self._names.get(key)
+        if call is None:
+            call = self._names[key] = values.call(key)
+        return call
 
     def _group(self, entry: dict[str, Any]) -> Group:
         told = entry.get("process_group")
         pair = told if isinstance(told, list | tuple) else (entry.get("pg_name", entry.get("pg_id")),)
-        name, desc = (values.text(pair[0]) if pair else ""), (values.text(pair[1]) if len(pair) > 1 else "")
+        name, desc = (pair[0] if pair else ""), (pair[1] if len(pair) > 1 else "")
+        if not (isinstance(name, str) and isinstance(desc, str)):
+            name, desc = values.text(name), values.text(desc)
         group = self._group_of.get((name, desc))
         if group is None:
-            group = self._group_of[name, desc] = self.groups.get(name) or Group(name, desc)
+            label = values.text(name)
+            group = self._group_of[name, desc] = self.groups.get(label) or Group(label, values.text(desc))
             self.ids[values.whole(entry.get("pg_id"), -1)] = group
         return group
 
     def _shape(self, entry: dict[str, Any], op: str) -> int:
         """The number of the shape in the dump's table: the same on every rank for the same shape."""
         sizes = entry.get("input_sizes"), entry.get("output_sizes")
-        key = (op, _hashable(sizes[0]), _hashable(sizes[1]), values.dtypes(entry))
+        dtypes = _names(entry.get("input_dtypes")), _names(entry.get("output_dtypes"))
+        key = (op, _hashable(sizes[0]), _hashable(sizes[1]), dtypes)
         number = self._shape_of.get(key)
         if number is None:
-            shape = Shape(op, key[3], values.elements(sizes[0]), values.elements(sizes[1]))
+            shape = Shape(
+                op,
+                "+".join(dict.fromkeys((*dtypes[0], *dtypes[1]))),
+                values.elements(sizes[0]),
+                values.elements(sizes[1]),
+            )
             number = crc32(f"{shape.op}|{shape.dtypes}|{shape.elements_in}|{shape.elements_out}".encode())
             self._shape_of[key] = number
             self.dump.shapes[number] = shape
         return number
 
 
+def _names(kinds: Any) -> tuple[str, ...]:
+    """The types of the tensors, each once."""
+    if not isinstance(kinds, list | tuple):
+        return ()
+    if len(kinds) == 1 and isinstance(kinds[0], str):
+        return (kinds[0][: values.LONGEST],)
+    return tuple(dict.fromkeys([values.text(kind) for kind in kinds[:MOST_SHAPES]]))[:8]
+
+
 def _hashable(sizes: Any) -> Any:
     """The sizes as a key; anything unlike a list of shapes is looked at no further, so that none can be endless."""
     if not isinstance(sizes, list | tuple) or len(sizes) > MOST_SHAPES:
         return values.elements(sizes)
-    return tuple([tuple(s) if isinstance(s, list | tuple) and all(type(e) is int for e in s) else None for s in sizes])
+    return tuple([_extents(shape) for shape in sizes])
+
+
+def _extents(shape: Any) -> tuple[int, ...] | None:
+    if not isinstance(shape, list | tuple):
+        return None
+    for extent in shape:
+        if type(extent) is not int:
+            return None
+    return tuple(shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 LONGEST = 200
@@ -11,7 +12,7 @@ LONGEST = 200
 WIDEST = 1 << 62
 _NUMBER = re.compile(r"-?\d{1,19}")
 _NAME = re.compile(
-    r"(?:(?P<backend>[\w.+-]{1,40}):)?(?P<op>\w{1,100})(?:\s+(?P<own>\d{1,9})\s*(?P<way>->|<-)\s*(?P<peer>\d{1,9}))?"
+    r"(?:(?P<backend>[\w.+-]{1,40}):)?(?P<op>\w{1,100})(?:\s+\d{1,9}\s*(?P<way>->|<-)\s*(?P<peer>\d{1,9}))?"
 )
 _TORCH = re.compile(r"(?:^|/)torch/|(?:^|/)torch_npu/|<frozen|c10d_logger\.py$|distributed_c10d\.py$")
 _LAUNCH = re.compile(r"(?:^|/)multiprocessing/|(?:^|/)runpy\.py$|(?:^|/)threading\.py$")
@@ -19,9 +20,7 @@ _LAUNCH = re.compile(r"(?:^|/)multiprocessing/|(?:^|/)runpy\.py$|(?:^|/)threadin
 
 def whole(value: Any, default: int = 0) -> int:
     """A whole number, also written as text; `default` for None and for anything else."""
-    if isinstance(value, bool):
-        return default
-    if isinstance(value, int):
+    if type(value) is int:
         return value if -WIDEST < value < WIDEST else default
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         return int(value)
@@ -32,10 +31,10 @@ def whole(value: Any, default: int = 0) -> int:
 
 def text(value: Any) -> str:
     """A name, cut to what can be shown."""
-    if isinstance(value, bytes):
-        value = value[:LONGEST].decode("utf-8", "replace")
     if isinstance(value, str):
-        return value[:LONGEST]
+        return value if len(value) <= LONGEST else value[:LONGEST]
+    if isinstance(value, bytes):
+        return value[:LONGEST].decode("utf-8", "replace")
     return str(value) if isinstance(value, int) and -WIDEST < value < WIDEST else ""
 
 
@@ -62,37 +61,34 @@ def elements(sizes: Any) -> int:
     return total
 
 
-def dtypes(entry: dict[str, Any]) -> str:
-    """The types of input and output, each once."""
-    found: dict[str, None] = {}
-    for key in ("input_dtypes", "output_dtypes"):
-        kinds = entry.get(key)
-        if isinstance(kinds, list | tuple):
-            found.update(dict.fromkeys(text(kind) for kind in kinds[:64]))
-    return "+".join(found)[:LONGEST]
-
-
-def call(name: Any) -> tuple[str, str, int, str, int]:
-    """Backend, operation, own rank within the group, "->" or "<-", the other's rank; -1 and "" where there is none."""
-    match = _NAME.match(text(name))
+def call(name: str) -> tuple[str, str, str, int]:
+    """Backend, operation, "->" or "<-" and the other's rank within the group; "" and -1 where there is none."""
+    match = _NAME.match(name[:LONGEST])
     if match is None:
-        return "", "unknown", -1, "", -1
-    own, peer = match["own"], match["peer"]
+        return "", "unknown", "", -1
     op = match["op"].strip("_").removesuffix("_oop")
-    return match["backend"] or "", op, int(own) if own else -1, match["way"] or "", int(peer) if peer else -1
+    return match["backend"] or "", op, match["way"] or "", int(match["peer"]) if match["peer"] else -1
 
 
 def user_frame(frames: Any) -> str:
     """The innermost place of the stack that is not PyTorch's own, as "file:line function"."""
     if not isinstance(frames, list | tuple):
         return ""
-    first = ""
+    chosen: Any = None
     for frame in frames[:64]:
-        if not isinstance(frame, dict):
-            continue
-        file = text(frame.get("filename"))
-        shown = f"{file}:{whole(frame.get('line'))} {text(frame.get('name'))}"
-        first = first or shown
-        if not _TORCH.search(file) and not _LAUNCH.search(file):
-            return shown
-    return first
+        if isinstance(frame, dict):
+            file = frame.get("filename")
+            if chosen is None:
+                chosen = frame
+            if isinstance(file, str) and not _is_own(file[-LONGEST:]):
+                chosen = frame
+                break
+    if chosen is None:
+        return ""
+    return f"{text(chosen.get('filename'))}:{whole(chosen.get('line'))} {text(chosen.get('name'))}"
+
+
+@lru_cache(maxsize=4096)
+def _is_own(file: str) -> bool:
+    """Is it PyTorch's, or the interpreter's start of a process? Of a long path the end decides."""
+    return bool(_TORCH.search(file) or _LAUNCH.search(file))

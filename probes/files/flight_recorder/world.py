@@ -30,7 +30,8 @@ class World:
         for dump in dumps.values():
             for group in dump.groups:
                 known[group.name].add(group)
-        self.dumps = {rank: _with_ranks(dump, known) for rank, dump in sorted(dumps.items())}
+        one: dict[Group, Group] = {}
+        self.dumps = {rank: _with_ranks(dump, known, one) for rank, dump in sorted(dumps.items())}
         self.mixed = {group for dump in self.dumps.values() for group in dump.p2p}
         self.places = {rank: self._places(dump) for rank, dump in self.dumps.items()}
         self.open = {
@@ -106,23 +107,21 @@ class World:
         return 0
 
 
-def _with_ranks(dump: Dump, known: dict[str, set[Group]]) -> Dump:
-    """The dump with every group as the dumps that know its ranks name it."""
+def _with_ranks(dump: Dump, known: dict[str, set[Group]], one: dict[Group, Group]) -> Dump:
+    """The dump with every group as the dumps that know its ranks name it, the same object for all (`one`)."""
     used = {*dump.lanes, *dump.told, *dump.p2p, *(record.group for record in dump.pending)}
     better = {}
     for group in used:
         fits = [other for other in known.get(group.name, ()) if dump.rank in other.ranks]
-        if not group.ranks and len(fits) == 1:
-            better[group] = fits[0]
-    if not better:
-        return dump
+        named = fits[0] if not group.ranks and len(fits) == 1 else group
+        better[group] = one.setdefault(named, named)
     return replace(
         dump,
-        lanes={better.get(group, group): lane for group, lane in dump.lanes.items()},
-        told={better.get(group, group): told for group, told in dump.told.items()},
-        p2p={better.get(group, group) for group in dump.p2p},
-        pending=[replace(record, group=better.get(record.group, record.group)) for record in dump.pending],
-        exchanges=[replace(one, group=better.get(one.group, one.group)) for one in dump.exchanges],
+        lanes={better[group]: lane for group, lane in dump.lanes.items()},
+        told={better[group]: told for group, told in dump.told.items()},
+        p2p={better[group] for group in dump.p2p},
+        pending=[replace(record, group=better[record.group]) for record in dump.pending],
+        exchanges=[replace(call, group=better[call.group]) for call in dump.exchanges],
     )
 
 
