@@ -134,9 +134,9 @@ def _unexplained(found: list[Candidate], explained: dict[str, Consequences], sit
 
 
 def _failed(event: Event, situation: Situation) -> bool:
-    """A failure shows: a line that says so, or a traceback after which the job did not go on."""
+    """A failure shows: a line that says so, or a traceback or report of an end after which the job did not go on."""
     spec = situation.specs.get(event.name)
-    if event.name == "python.traceback":
+    if event.name == "python.traceback" or (spec is not None and spec.follows and spec.symptom is Symptom.FATAL):
         return not any(
             later.source.path == event.source.path and later.order > event.order and situation.specs[later.name].phase
             for later in situation.store.events()

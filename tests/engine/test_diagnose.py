@@ -48,6 +48,14 @@ def test_a_failure_without_a_rule_is_undetermined_and_shown(tmp_path: Path) -> N
     assert [left.name for left in diagnosis.unexplained] == ["torch.watchdog_timeout"]
 
 
+def test_a_peer_that_ended_is_no_healthy_job_unless_the_job_goes_on(tmp_path: Path) -> None:
+    base = rulebase(tmp_path, OOM_RULE)
+    step, closed = event("megatron.iteration", 1, step=5), event("nccl.peer_closed", 2)
+    assert diagnose(store(step, closed), base).verdict is Verdict.UNDETERMINED
+    restarted = event("megatron.iteration", 3, step=6)
+    assert diagnose(store(step, closed, restarted), base).verdict is Verdict.HEALTHY
+
+
 def test_what_follows_from_a_cause_folds_under_it(tmp_path: Path) -> None:
     base = rulebase(tmp_path, OOM_EXPLAINS_TIMEOUT, TIMEOUT_RULE)
     seen = store(
