@@ -25,8 +25,8 @@ S = 1e9
 LATE, LATE_SHARE = 50_000, 0.2
 """A rank was late to a collective when the next to last waited so many ns longer, and so large a share of it longer."""
 FEWEST = 5
-LARGE = 16 << 20
-"""Bytes from which the rate of a collective says something of the links."""
+LARGE = 128 << 20
+"""Bytes from which the rate of a collective says something of the links (NVIDIA/nccl-tests#212)."""
 BYTES = {
     **dict.fromkeys(("double", "long", "int64", "float64", "complexfloat"), 8),
     **dict.fromkeys(("float", "int", "float32", "int32"), 4),

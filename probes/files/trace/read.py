@@ -241,7 +241,7 @@ def _rest(trace: Trace, events: list[Complete]) -> None:
 def _marks(category: str, name: str) -> bool:
     """Is a range on the host of use?"""
     if category == "cpu_op" or category == "Operator":
-        return name in ITEM_OPS or name.startswith("ProfilerStep")
+        return name in ITEM_OPS or name.startswith(("ProfilerStep", "enumerate("))
     if category == "python_function":
         return PYTHON_MARKS.search(name) is not None
     return category == "user_annotation"

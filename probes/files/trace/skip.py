@@ -13,9 +13,10 @@ from typing import ClassVar
 FIRST = re.compile(rb'\{(?P<a>\s*)"ph":(?P<b>\s*)"X",(?P<c>\s*)"cat":(?P<d>\s*)"[^"]*",(?P<e>\s*)"name":(?P<f>\s*)"')
 NAMED = re.compile(rb'\{(?P<a>\s*)"name":(?P<b>\s*)"[^"]*",(?P<c>\s*)"ph":(?P<d>\s*)"M"')
 
+OPERATORS = (b"aten::item", b"aten::_local", b"aten::is_nonzero", b"aten::nonzero", b"ProfilerStep", b"enumerate(")
 NEEDED = {
-    b"cpu_op": (*(b"aten::item", b"aten::_local", b"aten::is_nonzero", b"aten::nonzero", b"ProfilerStep"),),
-    b"Operator": (b"aten::item", b"aten::_local", b"aten::is_nonzero", b"aten::nonzero", b"ProfilerStep"),
+    b"cpu_op": OPERATORS,
+    b"Operator": OPERATORS,
     b"python_function": (
         *(b"<built-in method collect", b"<built-in function collect", b"torch/utils/data/dataloader.py("),
         b"torch/utils/checkpoint.py(",
