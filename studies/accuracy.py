@@ -9,7 +9,8 @@ from itertools import combinations
 from pathlib import Path
 
 from doctor.planner.accuracy import Errors, Row, errors, quantile
-from doctor.planner.constants import FITTED
+from doctor.planner.calibrate import TRUST_SEEN, TRUST_UNSEEN
+from doctor.planner.constants import FITTED, Constants
 from doctor.planner.evaluate import Evaluation, evaluate
 from doctor.planner.prediction import CALIBRATED, RANGES
 from doctor.planner.records import read_folder
@@ -30,12 +31,13 @@ def document(folder: Path, llm_analysis: Path | None, megatron: Path | None) -> 
     seen = visible(every)
     held = [one for one in every if one.record.held_out]
     model, constant = cross_validated(seen)
+    alone = unseen(seen)
     parts = [
         ("Step time, cross-validated", _cross_validation(model, constant)),
         ("Step time, hold-out", _hold_out(seen, held)),
         ("Ranges", _ranges(model, held)),
-        ("GPUs never seen", _unseen(seen)),
-        ("One measured step", _calibration(every)),
+        ("GPUs never seen", _unseen(alone)),
+        ("One measured step", _calibration(every, alone)),
         ("What it cannot separate", _ranking(every)),
         ("Memory", _memory(evaluate(folder))),
         ("Other tools on the same rows", _peers(folder, every, llm_analysis, megatron)),
@@ -81,8 +83,9 @@ def _ranges(model: Sequence[Row], held: Sequence[Sample]) -> str:
     return words.RANGES.format(table=table(("kind", "range", "cross-validated", "hold-out"), lines))
 
 
-def _unseen(seen: Sequence[Sample]) -> str:
-    rows = unseen(seen)
+def _unseen(alone: Sequence[tuple[Sample, Constants]]) -> str:
+    rows = [row(one, step_time(one.job, constants)) for one, constants in alone]
+    seen = [one for one, _ in alone]
     lines = []
     for kind in KINDS:
         for gpu in (None, *sorted({one.job.cluster.gpu.name for one in seen})):
@@ -93,17 +96,20 @@ def _unseen(seen: Sequence[Sample]) -> str:
     return words.UNSEEN.format(table=table(("rows", "n", "median", "p90", "bias"), lines))
 
 
-def _calibration(every: Sequence[Sample]) -> str:
-    before, after = calibrated(every, lambda _: FITTED)
-    lines = []
-    for kind, (low, high) in CALIBRATED.items():
-        first, second = (errors(one for one in rows if one.kind == kind) for rows in (before, after))
-        if first and second:
-            share = _covered(one for one in after if one.kind == kind)
-            cells = (f"{first.median:.1%}", f"{first.p90:.1%}", f"{second.median:.1%}", f"{second.p90:.1%}")
-            lines.append((kind.value, second.n, *cells, f"{low:.2f} to {high:.2f}", share))
+def _calibration(every: Sequence[Sample], alone: Sequence[tuple[Sample, Constants]]) -> str:
     head = ("kind", "n", "median before", "p90", "median after", "p90", "range after", "holds")
-    return words.CALIBRATION.format(table=table(head, lines))
+    tables = []
+    for pairs, trust in ((alone, TRUST_UNSEEN), ([(one, FITTED) for one in every], TRUST_SEEN)):
+        lines = []
+        before, after = calibrated(pairs, trust)
+        for kind, (low, high) in CALIBRATED.items():
+            first, second = (errors(one for one in rows if one.kind == kind) for rows in (before, after))
+            if first and second:
+                share = _covered(one for one in after if one.kind == kind)
+                cells = (f"{first.median:.1%}", f"{first.p90:.1%}", f"{second.median:.1%}", f"{second.p90:.1%}")
+                lines.append((kind.value, second.n, *cells, f"{low:.2f} to {high:.2f}", share))
+        tables.append(table(head, lines))
+    return words.CALIBRATION.format(alone=tables[0], table=tables[1])
 
 
 def _ranking(every: Sequence[Sample]) -> str:

@@ -34,7 +34,12 @@ generation, these are the prior's, from benchmarks. Such GPUs get a wider range.
 
 {table}"""
 CALIBRATION = """The first row of each group of one publisher, model and GPU sets the machine's factor; its other rows
-with other settings are predicted with it.
+with other settings are predicted with it. With constants that know no row of the GPU:
+
+{alone}
+
+With the product's constants, which were fitted on most of these very rows, a measured step has little to add, and
+brings in the noise of that one measurement:
 
 {table}"""
 RANKING = """Identical configurations measured more than once ({repeats}, mostly over releases of the same software)

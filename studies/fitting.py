@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 
@@ -48,14 +48,15 @@ class Sample:
 def fit(samples: Sequence[Sample], start: Constants = PRIOR) -> Constants:
     """Constants that bring predictions closest to the samples: one constant at a time by a step that shrinks where
     neither direction helps."""
-    best, least = start, _loss(samples, start)
+    targets = _targets(samples)
+    best, least = start, _loss(targets, start)
     steps = dict.fromkeys(BOUNDS, 0.15)
     for _ in range(ROUNDS):
         for name, (low, high) in BOUNDS.items():
             value = getattr(best, name)
             for factor in (1 + steps[name], 1 / (1 + steps[name])):
                 tried = replace(best, **{name: min(high, max(low, value * factor))})
-                loss = _loss(samples, tried)
+                loss = _loss(targets, tried)
                 if loss < least - 1e-7:
                     best, least = tried, loss
                     break
@@ -64,12 +65,22 @@ def fit(samples: Sequence[Sample], start: Constants = PRIOR) -> Constants:
     return best
 
 
-def _loss(samples: Sequence[Sample], constants: Constants) -> float:
+def _targets(samples: Sequence[Sample]) -> Mapping[Job, list[tuple[float, float]]]:
+    """Logarithm of the measured time and weight of all samples of a job: repeats are predicted once."""
+    found: dict[Job, list[tuple[float, float]]] = {}
+    for one in samples:
+        found.setdefault(one.job, []).append((log(one.seconds), one.weight))
+    return found
+
+
+def _loss(targets: Mapping[Job, list[tuple[float, float]]], constants: Constants) -> float:
     total = weights = 0.0
-    for sample in samples:
-        error = abs(log(step_time(sample.job, constants).likely / sample.seconds))
-        total += sample.weight * (min(error, OUTLIER) + error / 7)
-        weights += sample.weight
+    for job, measured in targets.items():
+        predicted = log(step_time(job, constants).likely)
+        for seconds, weight in measured:
+            error = abs(predicted - seconds)
+            total += weight * (min(error, OUTLIER) + error / 7)
+            weights += weight
     pull = sum(log(getattr(constants, name) / getattr(PRIOR, name)) ** 2 for name in BOUNDS)
     return total / max(weights, 1e-9) + PULL * pull
 
@@ -95,8 +106,13 @@ def utilisation(job: Job, seconds: float) -> float:
 def constant_utilisation(samples: Sequence[Sample], job: Job) -> float:
     """Seconds of a step if the job reached the median utilisation of the samples on its GPU in its number format; on
     another GPU in that format where there are none. What a rule of thumb would do, as the model's baseline."""
+    bound = step_time(job, PRIOR).kind is Kind.HOST
     kin = [
-        one for one in samples if one.job.precision is job.precision and bool(one.job.shape.moe) == bool(job.shape.moe)
+        one
+        for one in samples
+        if one.job.precision is job.precision
+        and bool(one.job.shape.moe) == bool(job.shape.moe)
+        and (one.weight == HOST_WEIGHT) == bound
     ]
     same = [one for one in kin if one.job.cluster.gpu.name == job.cluster.gpu.name]
     rates = sorted(utilisation(one.job, one.seconds) for one in same or kin or samples)

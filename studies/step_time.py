@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields, replace
 from pathlib import Path
 
 from doctor.planner.accuracy import Row, quantile
-from doctor.planner.calibrate import calibrate
+from doctor.planner.calibrate import TRUST_UNSEEN, calibrate
 from doctor.planner.constants import BOUNDS, Constants
 from doctor.planner.measured import measured_step
 from doctor.planner.records import read_folder
@@ -38,9 +39,11 @@ def left_out(
     every: Sequence[Sample], fold_of: Callable[[Sample], str | int]
 ) -> Iterator[tuple[tuple[Sample, ...], tuple[Sample, ...], Constants]]:
     """The rest, each fold, and the constants fitted without the fold."""
-    for fold in sorted({fold_of(one) for one in every}, key=str):
-        rest = tuple(one for one in every if fold_of(one) != fold)
-        yield rest, tuple(one for one in every if fold_of(one) == fold), fit(rest)
+    folds = sorted({fold_of(one) for one in every}, key=str)
+    rests = [tuple(one for one in every if fold_of(one) != fold) for fold in folds]
+    with ProcessPoolExecutor() as pool:
+        for fold, rest, constants in zip(folds, rests, pool.map(fit, rests), strict=True):
+            yield rest, tuple(one for one in every if fold_of(one) == fold), constants
 
 
 def by_group(every: Sequence[Sample]) -> Callable[[Sample], int]:
@@ -69,26 +72,24 @@ def row(one: Sample, found: StepTime) -> Row:
     )  # fmt: skip
 
 
-def unseen(every: Sequence[Sample]) -> list[Row]:
-    """Rows predicted without any row of their GPU."""
-    found: list[Row] = []
-    for _, fold, constants in left_out(every, lambda one: one.job.cluster.gpu.name):
-        found.extend(row(one, step_time(one.job, constants)) for one in fold)
-    return found
+def unseen(every: Sequence[Sample]) -> list[tuple[Sample, Constants]]:
+    """All samples, each with constants fitted without any row of its GPU."""
+    folds = left_out(every, lambda one: one.job.cluster.gpu.name)
+    return [(one, constants) for _, fold, constants in folds for one in fold]
 
 
-def calibrated(every: Sequence[Sample], constants_of: Callable[[Sample], Constants]) -> tuple[list[Row], list[Row]]:
+def calibrated(every: Sequence[tuple[Sample, Constants]], trust: float) -> tuple[list[Row], list[Row]]:
     """Rows whose group has another one, before and after calibration on the first of the group with another job."""
     before, after = [], []
     first: dict[str, Sample] = {}
-    for one in every:
+    for one, constants in every:
         base = first.setdefault(one.group, one)
         if base.job == one.job:
             continue
-        constants = constants_of(one)
         found = step_time(one.job, constants)
         before.append(row(one, found))
-        after.append(row(one, calibrate(base.job, base.seconds, constants).apply(one.job, found)))
+        calibration = replace(calibrate(base.job, base.seconds, constants), trust=trust)
+        after.append(row(one, calibration.apply(one.job, found)))
     return before, after
 
 
@@ -107,12 +108,13 @@ def main() -> None:
         value = getattr(constants, field.name)
         print(f"    {field.name}: float = {value:.3g}" + ("  # at its bound" if value in (low, high) else ""))
     model, _ = cross_validated(every)
-    _, after = calibrated(every, lambda _: constants)
+    alone = unseen(every)
+    _, after = calibrated(alone, TRUST_UNSEEN)
     for title, rows in (("range", model), ("calibrated", after)):
         for kind in sorted({one.kind for one in rows}):
             part = [one for one in rows if one.kind == kind]
             print(title, kind, len(part), "{:.3f} {:.3f}".format(*bounds(part)))
-    rows = unseen(every)
+    rows = [row(one, step_time(one.job, constants)) for one, constants in alone]
     for name in ("dense", "fp8", "moe", "host"):
         part = [one for one in rows if one.kind == name]
         if part:

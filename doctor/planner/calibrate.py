@@ -7,26 +7,33 @@ from dataclasses import dataclass, replace
 from doctor.planner.constants import FITTED, Constants
 from doctor.planner.errors import PlanError
 from doctor.planner.job import Job
-from doctor.planner.prediction import CALIBRATED
+from doctor.planner.prediction import CALIBRATED, seen
 from doctor.planner.shape import Shape
 from doctor.planner.step_time import PARTS, StepTime, step_time
 
+# How much of the measured factor carries over to other layouts, as an exponent: a part of it belongs to the layout that
+# was measured, the more so where measurements on that GPU went into the constants.
+TRUST_SEEN, TRUST_UNSEEN = 0.5, 0.85
 FARTHEST = 10.0  # a step that is ten times off is another job, or another unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """factor: measured over predicted time of the job that was measured."""
+    """factor: measured over predicted time of the job that was measured; trust: exponent with which it carries over to
+    other layouts."""
 
     job: Job
     factor: float
+    trust: float
 
     def apply(self, job: Job, found: StepTime) -> StepTime:
         """The prediction for another layout of the same model on the same kind of GPU: all parts scaled, and a
-        narrower range. For another model or GPU the measured step says too little: it comes back as it was."""
+        narrower range. For another model or GPU the measured step says too little: it comes back as it was. The
+        measured job itself comes back with its measured time."""
         if _layer(job.shape) != _layer(self.job.shape) or job.cluster.gpu != self.job.cluster.gpu:
             return found
-        scaled = replace(found, **{name: getattr(found, name) * self.factor for name in PARTS})
+        factor = self.factor ** (1.0 if job == self.job else self.trust)
+        scaled = replace(found, **{name: getattr(found, name) * factor for name in PARTS})
         low, high = CALIBRATED[found.kind]
         return replace(scaled, low=scaled.likely * low, high=scaled.likely * high)
 
@@ -46,4 +53,4 @@ def calibrate(job: Job, seconds: float, constants: Constants = FITTED) -> Calibr
             f"the measured step is {seconds:g} s, but {likely:.3g} s are predicted, more than a factor {FARTHEST:g} "
             "apart; give the seconds of one optimizer step of this very job"
         )
-    return Calibration(job=job, factor=seconds / likely)
+    return Calibration(job=job, factor=seconds / likely, trust=TRUST_SEEN if seen(job) else TRUST_UNSEEN)

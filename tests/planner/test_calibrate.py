@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.planner.calibrate import calibrate
+from doctor.planner.calibrate import TRUST_SEEN, calibrate
 from doctor.planner.errors import PlanError
 from doctor.planner.measured import measured_step
 from doctor.planner.records import read_file
@@ -34,6 +34,14 @@ def test_the_range_narrows() -> None:
     assert again.high / again.low < found.high / found.low
 
 
+def test_another_layout_takes_over_a_part_of_the_factor() -> None:
+    other = job(tp=4, pp=4, sp=True)
+    plain = step_time(other).likely
+    again = calibrate(ONE, step_time(ONE).likely * 1.44).apply(other, step_time(other)).likely
+    assert plain < again < 1.44 * plain
+    assert again == pytest.approx(1.44**TRUST_SEEN * plain)
+
+
 def test_another_model_or_gpu_stays_as_it_was() -> None:
     calibration = calibrate(ONE, step_time(ONE).likely * 1.3)
     other = job("llama3-8b", 8)
@@ -54,4 +62,4 @@ def test_a_sibling_of_a_published_run_is_nearer_after_calibration() -> None:
     plain = step_time(sibling.job)
     near = calibrate(base.job, seconds).apply(sibling.job, plain)
     assert near.low <= measured <= near.high
-    assert abs(near.likely / measured - 1) < 0.03 < abs(plain.likely / measured - 1)
+    assert abs(near.likely / measured - 1) < 0.07 < abs(plain.likely / measured - 1)
