@@ -224,4 +224,5 @@ def _tokens(matched: Sequence[Matched], path: str) -> Iterator[Fact]:
 
 
 def _fact(name: str, value: Value, entity: str, path: str) -> Fact:
-    return Fact(name, value, entity, Source("trace", path), None, Quality.MEASURED)
+    text = f"{entity}: {name} = {value:.6g}" if isinstance(value, int | float) else ""
+    return Fact(name, value, entity, Source("trace", path, 0, text), None, Quality.MEASURED)
