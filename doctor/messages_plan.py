@@ -153,8 +153,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "合法布局 {layouts} 种，连同 micro-batch 与层块共 {considered} 种；其中 {too_big} 种放不下。",
     ),
     "plan.none": (
-        "None fits: the nearest needs up to {high} of {capacity} GiB.",
-        "没有一种放得下：最接近的需要 {high} / {capacity} GiB。",
+        "None fits for certain: > needs least, up to {high} of {capacity} GiB.",
+        "没有一种确定放得下：> 需要最少，最多 {high} / {capacity} GiB。",
     ),
     "plan.column.memory": ("GiB (up to)", "GiB（最多）"),
     "plan.column.step": ("step in s (range)", "单步秒（范围）"),

@@ -59,8 +59,8 @@ def search(
     """The candidates for the job `base`, whose layout, micro-batch, recomputation and sharding are varied.
 
     Settings in `fixed` stay. `today`: the job as it runs now, from which distances are counted;
-    `calibration`: a measured step of it. Raises PlanError where
-    no layout is legal. A search does not claim an optimum: see `pareto.tied`.
+    `calibration`: a measured step of it. Raises PlanError where no layout is legal. A search does not claim an optimum:
+    see `pareto.tied`.
     """
     held = dict(fixed or {})
     base = apply(base, {name: held.pop(name) for name in tuple(held) if name not in VARIED})

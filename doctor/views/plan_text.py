@@ -173,14 +173,23 @@ class PlanText:
         found = self.planning.found
         assert found is not None
         self.page.blank()
-        counts = {"layouts": found.layouts, "considered": found.considered, "too_big": found.too_big}
+        counts = {
+            "layouts": found.layouts,
+            "considered": found.considered,
+            "too_big": found.too_big,
+        }
         told = self.say("plan.searched", **{name: f"{count:,}" for name, count in counts.items()})
         self.page.beside(self.say("plan.head.candidates"), told, COLUMN, indent=0)
         if not found.best:
             return
-        for line in _table(found.best, self.planning.chosen, self.lang):
+        for line in _table(found.best, self.planning.chosen, self.lang, self.page.width):
             self.page.row(line)
-        self.page.wrapped(self.say("plan.legend"), style="dim", indent=2)
+        best = self.planning.chosen
+        if best is not None and not best.fits:
+            high, capacity = words.gib(best.peak), words.gib(best.job.cluster.gpu.memory)
+            self.page.wrapped(self.say("plan.none", high=high, capacity=capacity), style="bold red", indent=2)
+        else:
+            self.page.wrapped(self.say("plan.legend"), style="dim", indent=2)
         if len(self.planning.tied) > 1:
             self.page.wrapped(self.say("plan.tied", n=len(self.planning.tied) - 1), indent=2)
 
@@ -280,8 +289,9 @@ def effect_lines(effect: Effect, lang: str) -> list[str]:
     return lines
 
 
-def _table(candidates: Sequence[Candidate], best: Candidate | None, lang: str) -> list[Text]:
-    """Candidates, one a line, fastest first; columns in which none differs from 1 are left out."""
+def _table(candidates: Sequence[Candidate], best: Candidate | None, lang: str, width: int) -> list[Text]:
+    """Candidates, one a line, fastest first. Columns in which none differs from 1 are left out, and on narrow terminals
+    those that tell least; what risks a candidate has stands below it where there is no room beside it."""
     first = candidates[0].job
     moe = first.shape.moe is not None
     columns: list[tuple[str, list[str]]] = [("", [">" if c is best else "" for c in candidates])]
@@ -305,20 +315,30 @@ def _table(candidates: Sequence[Candidate], best: Candidate | None, lang: str) -
         ),
         (say(lang, "plan.column.bubble"), [words.share(c.bubble) for c in candidates]),
         (say(lang, "plan.column.waits"), [words.share(c.waits) for c in candidates]),
-        ("", [words.risks(c, lang) for c in candidates]),
     ]
-    lines = [Text("  ") for _ in range(len(candidates) + 1)]
+    rows = _rows(columns)
+    while max(row.cell_len for row in rows) > width and columns[-1][0] != say(lang, "plan.column.step"):
+        columns.pop()
+        rows = _rows(columns)
+    lines = rows[:1]
+    for row, candidate in zip(rows[1:], candidates, strict=True):
+        told = words.risks(candidate, lang)
+        beside = row.cell_len + 1 + Text(told).cell_len <= width
+        style = "bold" if candidate is best else "" if candidate.fits else "dim"
+        shown = [row + Text(f" {told}") if told and beside else row]
+        shown += [Text(f"      {told}")] if told and not beside else []
+        for line in shown:
+            line.stylize(style)
+        lines += shown
+    return lines
+
+
+def _rows(columns: Sequence[tuple[str, list[str]]]) -> list[Text]:
+    """Heading and lines of a table, numbers at the right of their columns."""
+    rows = [Text("  ") for _ in range(len(columns[0][1]) + 1)]
     for position, (title, values) in enumerate(columns):
         cells = [Text(title, "dim"), *(Text(value) for value in values)]
-        width = max(cell.cell_len for cell in cells)
-        for line, cell in zip(lines, cells, strict=True):
-            gap = width - cell.cell_len
-            left = position > 0 and position < len(columns) - 1
-            line.append(" " * gap if left else "").append(cell).append("" if left else " " * gap).append(" ")
-    for line, candidate in zip(lines[1:], candidates, strict=True):
-        line.rstrip()
-        if candidate is best:
-            line.stylize("bold")
-        elif not candidate.fits:
-            line.stylize("dim")
-    return lines
+        wide = max(cell.cell_len for cell in cells)
+        for row, cell in zip(rows, cells, strict=True):
+            row.append(" " if position else "").append(" " * (wide - cell.cell_len)).append(cell)
+    return rows

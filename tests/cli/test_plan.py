@@ -58,6 +58,21 @@ def test_its_tables_and_bars_fit_the_terminal(
     assert max(Text(line).cell_len for line in whole) <= columns
 
 
+@pytest.mark.parametrize(
+    "case", [("mixtral-8x7b", "64", "512"), ("llama2-70b", "16", "64"), ("deepseek-v3", "1024", "8192")]
+)
+def test_tables_of_all_kinds_fit_80_columns(
+    case: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    name, gpus, batch = case
+    shown = told(
+        ["plan", "--model", name, "--gpus", gpus, "--gpu", "H100", "--seq", "4096", "--global-batch", batch], capsys
+    )
+    table = shown.partition("\ncandidates")[2].partition("\nmeasure")[0].partition("\nchange")[0]
+    assert max(len(line) for line in table.splitlines()) <= 80
+
+
 def test_today_is_shown_with_its_memory_by_part_and_its_time(script: str, capsys: pytest.CaptureFixture[str]) -> None:
     shown = told(["plan", "--from", script, "--gpu", "H100"], capsys)
     assert "today" in shown and "TP 2  PP 1  DP 4, micro-batch 2 x 32" in shown
