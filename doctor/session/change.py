@@ -10,6 +10,7 @@ from doctor.adapters.diff import unified
 from doctor.adapters.errors import AdapterError
 from doctor.adapters.model import Adapter, Note
 from doctor.adapters.registry import adapter_for, decoded
+from doctor.adapters.resume import consequences
 from doctor.planner.errors import PlanError
 from doctor.planner.job import Job
 from doctor.planner.knobs import difference, value
@@ -53,7 +54,9 @@ def changed_files(configs: Mapping[str, bytes], before: Job, after: Job) -> tupl
 def _change(adapter: Adapter, path: str, text: str, changes: Mapping[str, Any], known: Mapping[str, Any]) -> FileChange:
     try:
         rendered = adapter.render(text, changes, known, path)
-        return FileChange(path, unified(path, text, rendered.text), rendered.notes)
+        diff = unified(path, text, rendered.text)
+        after = tuple(note for note in consequences(adapter.name, changes) if note.knob != "restart") if diff else ()
+        return FileChange(path, diff, rendered.notes + after)
     except (AdapterError, PlanError) as error:
         return FileChange(path, "", (Note(", ".join(changes), str(error), str(error), written=False),))
 
