@@ -15,6 +15,8 @@ from doctor.session.contents import File, beginning
 from doctor.session.notes import Note
 from doctor.session.quotes import agreed, shown_in
 from doctor.session.report import Input
+from probes.files.nsys import is_nsys, read_nsys
+from probes.files.what_if import is_what_if, read_what_if
 from probes.files.flight_recorder import is_dump, read_dumps
 from probes.files.job_config import claims, read_config, read_echo
 from probes.files.log import LogFile, LogReading, read_logs
@@ -38,6 +40,8 @@ class Reading(Protocol):
 APART: tuple[tuple[str, Callable[[Path], bool], Callable[[list[tuple[Path, str]]], Reading]], ...] = (
     ("flight_recorder", is_dump, read_dumps),
     ("memory_snapshot", is_snapshot, read_snapshots),
+    ("what_if", is_what_if, read_what_if),
+    ("nsys", is_nsys, read_nsys),
 )
 """Kinds of files that are known by their first bytes."""
 
