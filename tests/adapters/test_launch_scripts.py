@@ -187,3 +187,13 @@ def test_a_script_without_this_frameworks_options_gives_one_line() -> None:
 
     with pytest.raises(AdapterError, match=r"run\.sh is no file of megatron"):
         rendered("echo hello", tp=4)
+
+
+def test_a_new_name_is_spelt_as_its_neighbours_are() -> None:
+    hf = adapter_named("hf")
+    under, dashed = (
+        "python t.py --output_dir o --learning_rate 1e-05",
+        "python t.py --output-dir o --bf16 true --learning-rate 1",
+    )
+    assert "--save_steps 10" in hf.render(under, {"save_interval": 10}, path="t.sh").text
+    assert "--save-steps 10" in hf.render(dashed, {"save_interval": 10}, path="t.sh").text

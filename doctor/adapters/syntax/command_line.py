@@ -155,9 +155,8 @@ class CommandLine:
             # hydra adds a key that its schema may not have only when told to.
             forced = "++" if ".override_" in key else ""
             return f"{forced}{key}={_written(value, '', False, hydra=True)}"
-        dashed = (
-            "_" not in text[anchor.first : anchor.last].split("=")[0] and "-" in text[anchor.first + 2 : anchor.last]
-        )
+        beside = OPTION.match(text, anchor.first)
+        dashed = beside is not None and "-" in beside[1] and "_" not in beside[1]
         name = key.replace("_", "-") if self.hyphens or dashed else key
         if self.stores_true and value is True:
             return f"--{name}"
