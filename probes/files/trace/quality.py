@@ -28,12 +28,13 @@ class Doubts:
 
 
 def doubtful(starts: Ints, durations: Ints, trace: Trace) -> Doubts:
-    """Leaves out work with a negative duration, work at time 0 without duration (kineto#109), and work that lasts
-    over a minute and twice as long as everything that was recorded."""
+    """Leaves out work with a negative duration, work at time 0 that has no duration or lies far before all else
+    (kineto#109), and work that lasts over a minute and twice as long as everything that was recorded."""
     if not len(starts):
         return Doubts(np.zeros(0, dtype=bool))
     negative = durations < 0
-    placeless = (starts <= 0) & (trace.first > 0)
+    far = trace.last > 0 and trace.first > MINUTE
+    placeless = (starts < 0) | ((starts == 0) & ((durations == 0) | far))
     window = max(trace.last - trace.first, 0)
     endless = durations > max(MINUTE, 2 * window)
     good = ~(negative | placeless | endless)
@@ -44,7 +45,7 @@ def remarks_of(trace: Trace, header: Header, doubts: Doubts, steps: bool, device
     """One line for each thing that a reader of the numbers should know."""
     yield from trace.warnings
     if trace.events == 0:
-        yield "holds no events that could be read" if trace.text.__bool__() else "is empty"
+        yield "holds no events that could be read" if trace.text else "is empty"
         return
     if not trace.cut.closed:
         yield "the trace is cut off: its array of events does not end, so the last part of the run is missing"

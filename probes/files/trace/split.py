@@ -13,6 +13,12 @@ BLOCK = 2 << 20
 LONGEST = 64 << 20
 """A head or an event of more text than this is taken for damage."""
 
+TRIED = 64
+"""Places that are looked at for the end of an event before other separators are."""
+
+SEARCHED = 1 << 18
+"""Text at the end of a block that is searched for other separators."""
+
 START = re.compile(rb'"traceEvents"\s*:\s*\[')
 KEYS = rb'\s*"(?:ph|name|cat|pid|tid|ts|dur|args|id|s|bp|tts)"\s*:'
 BOUNDARY = re.compile(rb"\}(\s*),(\s*)\{(?=" + KEYS + rb")")
@@ -80,24 +86,34 @@ def _to_first(pieces: Iterator[bytes], cut: Cut) -> bytes:
 
 
 def _last_boundary(text: bytes, cut: Cut) -> int | None:
-    """Where the last event but one ends."""
-    if not cut.separator:
-        first = BOUNDARY.search(text)
-        cut.separator = first[0] if first else b""
-    if cut.separator:
-        place = len(text)
-        for _ in range(1000):
-            place = text.rfind(cut.separator, 0, place)
-            if place < 0:
-                break
-            if FIRST.match(text, place + len(cut.separator)):
-                return place
-    found = list(BOUNDARY.finditer(text, max(0, len(text) - (1 << 18))))
+    """Where the last event but one ends. The separator that fitted last is tried first, then any other."""
+    place = text.rfind(cut.separator) if cut.separator else -1
+    for _ in range(TRIED):
+        before = text.rfind(cut.separator, 0, place) if place > 0 else -1
+        if before < 0:
+            break
+        start = before + len(cut.separator) - 1
+        if FIRST.match(text, place + len(cut.separator)) and _is_event(text[start : place + 1]):
+            return place
+        place = before
+    found = list(BOUNDARY.finditer(text, max(0, len(text) - SEARCHED)))
+    for last, other in zip(reversed(found), reversed(found[:-1]), strict=False):
+        if _is_event(text[other.end() - 1 : last.start() + 1]):
+            cut.separator = last[0]
+            return last.start()
     if not found:
         return None
-    last = found[-1]
-    cut.separator = last[0]
-    return last.start()
+    cut.separator = found[-1][0]
+    return found[-1].start()
+
+
+def _is_event(text: bytes) -> bool:
+    """Objects within the arguments of an event may be written like events, but have no time."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and isinstance(found.get("ph"), str) and "ts" in found
 
 
 def _rest(text: bytes, cut: Cut) -> Iterator[bytes]:
