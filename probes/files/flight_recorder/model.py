@@ -111,6 +111,7 @@ class Dump:
     `shapes` explains the numbers in the lanes; `sites` are places in the user's code; `last` and `frame` are the last
     call of all; `steps` counts which call followed which,
     `way` is how the oldest unfinished one was reached; `told` are the lanes of which only the status is known;
+    `ended` are the last calls of groups whose backend retires failed calls like finished ones;
     `p2p` are the groups with point-to-point calls, which the status counts together with the collectives.
     """
 
@@ -131,6 +132,7 @@ class Dump:
     way: tuple[tuple[str, str], tuple[str, str]] | None = None
     told: dict[Group, tuple[int, int]] = field(default_factory=dict)
     p2p: set[Group] = field(default_factory=set)
+    ended: dict[Group, Record] = field(default_factory=dict)
     exchanges: list[Exchange] = field(default_factory=list)
 
 

@@ -88,6 +88,7 @@ class _Reader:
         backends: set[str] = set()
         before: tuple[str, str] | None = None
         ways: dict[int, tuple[tuple[str, str] | None, tuple[str, str]]] = {}
+        ended: dict[Group, tuple[int, Group, int, int, int, str, str]] = {}
         whole = values.whole
         for entry in entries:
             get = entry.get
@@ -111,7 +112,9 @@ class _Reader:
                 self._finished[group, f"{way}{peer}" if p2p else ""] = number
                 if op == "coalesced":
                     self._closed[group, batch] = number
-            elif not ((retired := bool(get("retired"))) and backend in SYNCHRONOUS) and len(unfinished) < MOST_PENDING:
+            elif (retired := bool(get("retired"))) and backend in SYNCHRONOUS:
+                ended[group] = (number, group, seq, shape, created, frame, backend)
+            elif len(unfinished) < MOST_PENDING:
                 far = group.ranks[peer] if 0 <= peer < len(group.ranks) else peer
                 state = values.text(get("state")) or "scheduled"
                 call = (number, group, seq, dump.shapes[shape], state, created, frame)
@@ -126,6 +129,9 @@ class _Reader:
         dump.sites = list(self._site_of)
         dump.backends = frozenset(backends)
         dump.pending = [record for record in unfinished if not self._over(record, unfinished)]
+        for number, group, seq, shape, created, frame, backend in ended.values():
+            call = (number, group, seq, dump.shapes[shape], "retired", created, frame)
+            dump.ended[group] = Record(*call, backend=backend)
         came, to = ways[dump.pending[0].id] if dump.pending else (None, None)
         dump.way = (came, to) if came and to else None
         for group, lane in dump.lanes.items():

@@ -114,7 +114,7 @@ def waits_in_words(found: Verdict) -> list[str]:
     for out in found.graph.values():
         for wait in out:
             lines[wait.record.group.title, wait.record.op, wait.why].append(wait)
-    order = sorted(lines.items(), key=lambda item: (not any(w.awaited in found.faults for w in item[1]), -len(item[1])))
+    order = sorted(lines.items(), key=lambda item: (-_straight(found, item[1]), -len(item[1])))
     told = []
     for (title, op, why), waits in order[:SHOWN_LINES]:
         numbers = {wait.record.seq for wait in waits}
@@ -122,3 +122,8 @@ def waits_in_words(found: Verdict) -> list[str]:
         who, whom = names(w.waiter for w in waits), names(w.awaited for w in waits)
         told.append(f"{who} -> {whom}: {op}{number} in {title} ({why})")
     return told
+
+
+def _straight(found: Verdict, waits: list[Wait]) -> float:
+    """The share of them that is for a culprit itself."""
+    return sum(wait.awaited in found.faults for wait in waits) / len(waits)

@@ -9,10 +9,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from probes.files.flight_recorder.model import Record
-from probes.files.flight_recorder.world import World
-
-ROOTED = ("broadcast", "reduce", "gather", "scatter", "send", "recv")
-"""Calls that a rank may leave before all the others have come."""
+from probes.files.flight_recorder.world import World, has_root
 
 
 class Why(StrEnum):
@@ -52,8 +49,10 @@ def _collective(world: World, rank: int, record: Record) -> Iterator[Wait]:
     group, seq = record.group, record.seq
     others = [other for other in world.members.get(group, ()) if other != rank]
     gone = [other for other in others if other in world.dumps and world.passed(other, group, seq)]
-    # Nobody gets through a call unless everybody came to it, but for those that have a root.
-    missing = [] if gone and not record.op.startswith(ROOTED) else list(_missing(world, rank, record, others))
+    # Nobody gets through a call unless everybody came to it, but for those that have a root. A backend that only
+    # retires calls retires those as well that failed because a peer went away.
+    through = gone and not record.synchronous and not has_root(record.op)
+    missing = [] if through else list(_missing(world, rank, record, others))
     if missing or not record.synchronous:
         yield from missing
     else:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from probes.files.flight_recorder.model import Dump, Dumps, Group, Record
 
 DEFAULT = "default_pg"
+_ROOTED = ("broadcast", "gather", "scatter")
 
 
 class Place(NamedTuple):
@@ -20,6 +21,11 @@ class Place(NamedTuple):
 
     enqueued: int
     done: int
+
+
+def has_root(op: str) -> bool:
+    """May a rank leave such a call before all the others have come?"""
+    return op == "reduce" or op.startswith(_ROOTED)
 
 
 class World:
@@ -39,6 +45,8 @@ class World:
             for rank, dump in self.dumps.items()
         }
         self.members = self._members()
+        for rank in self.dumps:
+            self._reopen(rank)
         ranks = {rank for members in self.members.values() for rank in members} | self.dumps.keys()
         self.ranks = range(max(ranks, default=-1) + 1)
         self.absent = tuple(rank for rank in self.ranks if rank not in self.dumps)
@@ -63,6 +71,16 @@ class World:
                 break
             batch.append(record)
         return batch
+
+    def _reopen(self, rank: int) -> None:
+        """A call to which a peer never came cannot have succeeded: it failed, and the rank stood in it until then."""
+        dump = self.dumps[rank]
+        for group, record in dump.ended.items():
+            others = [other for other in self.members.get(group, ()) if other in self.dumps]
+            late = [other for other in others if not self.joined(other, group, record.seq)]
+            if late and not has_root(record.op):
+                dump.pending = sorted([*dump.pending, record], key=lambda each: each.id)
+                self.open[rank].add((group, record.seq))
 
     def _places(self, dump: Dump) -> dict[Group, Place]:
         places = {group: Place(lane.enqueued, lane.done) for group, lane in dump.lanes.items()}
@@ -109,7 +127,7 @@ class World:
 
 def _with_ranks(dump: Dump, known: dict[str, set[Group]], one: dict[Group, Group]) -> Dump:
     """The dump with every group as the dumps that know its ranks name it, the same object for all (`one`)."""
-    used = {*dump.lanes, *dump.told, *dump.p2p, *(record.group for record in dump.pending)}
+    used = {*dump.lanes, *dump.told, *dump.p2p, *dump.ended, *(record.group for record in dump.pending)}
     better = {}
     for group in used:
         fits = [other for other in known.get(group.name, ()) if dump.rank in other.ranks]
@@ -120,6 +138,7 @@ def _with_ranks(dump: Dump, known: dict[str, set[Group]], one: dict[Group, Group
         lanes={better[group]: lane for group, lane in dump.lanes.items()},
         told={better[group]: told for group, told in dump.told.items()},
         p2p={better[group] for group in dump.p2p},
+        ended={better[group]: replace(record, group=better[group]) for group, record in dump.ended.items()},
         pending=[replace(record, group=better[record.group]) for record in dump.pending],
         exchanges=[replace(call, group=better[call.group]) for call in dump.exchanges],
     )

@@ -220,3 +220,18 @@ def test_numbers_of_records_are_each_ranks_own() -> None:
     for entry in job.entries[1]:
         entry["record_id"] += 10**6
     assert job.judge().faults == {2: Kind.CPU}
+
+
+def test_a_call_to_which_a_peer_never_came_failed_and_was_not_finished() -> None:
+    job = world(backend="gloo")
+    job.call((0,), "all_reduce", "1")
+    job.call((1, 2, 3), "all_reduce", "0", done=False)
+    found = job.judge()
+    assert (found.kind, found.faults) == (Kind.DEADLOCK, {0: Kind.DEADLOCK})
+
+
+def test_calls_that_broke_off_when_a_peer_died_name_the_dead_one() -> None:
+    job = world(backend="gloo")
+    job.call((0, 2), "all_reduce", "0")
+    job.call((3,), "all_reduce", "0", done=False)
+    assert job.judge(leave_out=[1]).faults == {1: Kind.DEAD}

@@ -1,0 +1,45 @@
+"""Dumps that PyTorch itself writes here and now, where it is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from probes.files.flight_recorder import is_dump, read_dumps
+from tests.probes.files.flight_recorder import torch_job
+
+pytestmark = pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="PyTorch is not installed")
+
+
+@pytest.mark.parametrize(
+    ("scenario", "verdict", "culprits"),
+    [
+        ("ok", "ok", ()),
+        ("absent", "stuck-on-cpu", (2,)),
+        ("pair", "stuck-on-cpu", (3,)),
+        ("type", "type-mismatch", (3,)),
+        ("size", "no-dump", (1,)),  # Gloo ends the process that gets more than it expects
+        ("order", "deadlock", (0,)),
+    ],
+)
+def test_real_processes_that_go_wrong(tmp_path: Path, scenario: str, verdict: str, culprits: tuple[int, ...]) -> None:
+    environment = {**os.environ, "TORCH_FR_BUFFER_SIZE": "2000", "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+    command = [sys.executable, torch_job.__file__, scenario]
+    jobs = [
+        subprocess.Popen([*command, str(rank), str(tmp_path / "store"), str(tmp_path)], env=environment)
+        for rank in range(torch_job.WORLD)
+    ]
+    for job in jobs:
+        job.wait(timeout=180)
+    for name in ("comm_lib_trace_rank_*", "fr_rank_*.json"):
+        paths = sorted(tmp_path.glob(name))
+        if not paths:
+            pytest.skip("this PyTorch has no flight recorder for Gloo")
+        facts = read_dumps([(path, path.name) for path in paths if is_dump(path)]).facts
+        values = {fact.name: fact.value for fact in facts if fact.entity == "job"}
+        assert (values["fr.verdict"], values.get("fr.culprits", ())) == (verdict, culprits), name
