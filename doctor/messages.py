@@ -53,7 +53,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "part.comm_unknown": ("exposed communication", "未掩盖的通信"),
     "part.memory": ("exposed copies", "未掩盖的拷贝"),
     "part.idle": ("idle", "空闲"),
-    "part.idle_host": ("idle: CPU late", "空闲：CPU 未发射"),
+    "part.idle_host": ("idle: CPU late", "空闲：主机未发射"),
     "part.idle_sync": ("idle: after a wait", "空闲：同步之后"),
     "part.idle_other": ("idle: other", "空闲：其他"),
     # headings of the report
