@@ -24,7 +24,7 @@ from probes.files.trace.roles import ALL_TO_ALL, POINT_TO_POINT
 S = 1e9
 LATE, LATE_SHARE = 50_000, 0.2
 """A rank was late to a collective when the next to last waited so many ns longer, and so large a share of it longer."""
-FEWEST = 5
+FEWEST, KINDS = 5, 20
 LARGE = 128 << 20
 """Bytes from which the rate of a collective says something of the links (NVIDIA/nccl-tests#212)."""
 BYTES = {
@@ -94,6 +94,7 @@ def across_facts(files: Sequence[Ranked]) -> Iterator[Fact]:
     widest = max(drift.values(), default=0) - min(drift.values(), default=0)
     if widest > CLOCK:
         yield _fact("trace.clock_offset", widest / S, "job", path)
+    yield _fact("trace.collective_times", _times(matched), "job", path)
     yield from _rates(matched, path)
     yield from _compute(files)
     yield from _tokens(matched, path)
@@ -163,6 +164,16 @@ def bus_factor(operation: str, size: int) -> float:
     if any(word in text for word in ("allgather", "reducescatter", "alltoall")):
         return (size - 1) / size
     return 1.0
+
+
+def _times(matched: Sequence[Matched]) -> tuple[str, ...]:
+    """The median of each kind of collective over its calls, each from the rank that came last; the longest first."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for group in matched:
+        for (name, size, *_), duration in zip(group.kinds, group.durations.min(axis=0), strict=True):
+            found[f"{name[:80]} over {size}"].append(int(duration))
+    ordered = sorted(found.items(), key=lambda entry: -sum(entry[1]))[:KINDS]
+    return tuple(f"{kind}={median(values) / S:g}" for kind, values in ordered)
 
 
 def _rates(matched: Sequence[Matched], path: str) -> Iterator[Fact]:

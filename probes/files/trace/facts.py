@@ -48,7 +48,7 @@ def job_facts(files: Sequence[tuple[str, Summary]]) -> Iterator[Fact]:
     if ranked:
         device, summary, path = max(ranked, key=lambda entry: entry[0].whole.busy)
         count = max(len(summary.step_times), 1)
-        words = tuple(f"{_plain(kernel.name)[:120]}={kernel.time / S / count:g}" for kernel in device.top[:TOP])
+        words = tuple(f"{_plain(kernel.name)}={kernel.time / S / count:g}" for kernel in device.top[:TOP])
         yield _fact("trace.op_times", words, "job", path)
     worlds = [summary.world_size for _, summary in files if summary.world_size]
     if worlds:
@@ -90,6 +90,8 @@ def _device(device: Device, summary: Summary) -> Iterator[tuple[str, Value]]:
         yield "trace.recompute_share", device.recomputed / whole.compute
     if device.name:
         yield "trace.device_name", device.name
+    if device.top:
+        yield "trace.top_kernels", tuple(f"{_plain(kernel.name)}={kernel.time / S:g}" for kernel in device.top[:TOP])
     if device.steps:
         yield from _steps(device.steps, summary)
 
@@ -147,7 +149,7 @@ def _times(summary: Summary, device: Device | None) -> Iterator[tuple[str, float
 
 def _plain(name: str) -> str:
     """A kernel's name without what would read as a value."""
-    return name.replace("=", ":").replace("\n", " ")
+    return name[:120].replace("=", ":").replace("\n", " ")
 
 
 def _fact(name: str, value: Value, entity: str, path: str) -> Fact:
