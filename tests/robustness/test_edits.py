@@ -39,7 +39,7 @@ def test_an_edit_depends_on_its_seed_alone_and_changes_something(name: str) -> N
     assert run(name).text != FILES.text
 
 
-@pytest.mark.parametrize("name", set(EDITS) - {"wording", "colour"})
+@pytest.mark.parametrize("name", sorted(set(EDITS) - {"wording", "colour"}))
 def test_the_failing_message_stays_whole(name: str) -> None:
     assert OOM in run(name).text["job.log"]
 
