@@ -88,9 +88,9 @@ def _missing(trace: Trace, devices: int) -> Iterator[str]:
     launch = np.array([call_of(name) is Call.LAUNCH for name in trace.calls])[trace.host.column("names")]
     launched = trace.host.column("correlations")[launch]
     starts = trace.host.column("starts")[launch]
-    linked = np.isin(launched, trace.device.column("correlations"))
     first = int(trace.device.column("starts").min())
-    early = int((~linked & (starts < first)).sum())
+    before = launched[starts < first]
+    early = int((~np.isin(before, trace.device.column("correlations"))).sum()) if len(before) else 0
     if len(launched) and early > max(10, (1 - FEW_KERNELS) * len(launched)):
         yield (
             f"{early} launches before the first kernel have no kernel: the profiler dropped the early ones"

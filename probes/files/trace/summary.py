@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from probes.files.trace.quality import Doubts, doubtful, remarks_of
 from probes.files.trace.read import Trace, device_numbers, read_trace
 from probes.files.trace.roles import roles_of
 from probes.files.trace.sweep import Breakdown, Spans, timeline, union
+
+Rows: TypeAlias = Ints | slice
 
 TOP = 20
 SAME = 200
@@ -86,9 +89,11 @@ def _devices(trace: Trace, header: Header, good: np.ndarray, steps: list[Mark]) 
     waits = _waits(trace)
     recomputing = _recomputing(trace.marks)
     for number in np.unique(numbers):
-        rows = np.flatnonzero((numbers[places] == number) & good)
-        if not len(rows):
+        mine = (numbers[places] == number) & good
+        if not mine.any():
             continue
+        # The one device of most traces has all rows: they are looked at where they are.
+        rows: Rows = slice(None) if mine.all() else np.flatnonzero(mine)
         names = table.column("names")[rows]
         work = kinds[names]
         starts = table.column("starts")[rows]
@@ -104,9 +109,9 @@ def _devices(trace: Trace, header: Header, good: np.ndarray, steps: list[Mark]) 
         of_role = _role_of_rows(trace, rows, work, roles, role_names)
         exposed, total = {}, {}
         for index, role in enumerate(role_names):
-            mine = of_role == index
-            if mine.any():
-                own = union(starts[mine], ends[mine])
+            of_it = of_role == index
+            if of_it.any():
+                own = union(starts[of_it], ends[of_it])
                 total[role] = own.total
                 exposed[role] = timeline(spans[0], own, Spans()).breakdown().exposed_comm
         top, same = _by_name(trace, names, durations, work)
@@ -195,13 +200,13 @@ def _roles(trace: Trace, header: Header) -> dict[str, str]:
     return roles_of(groups, carried, [mark.name for mark in trace.marks])
 
 
-def _role_of_rows(trace: Trace, rows: Ints, work: np.ndarray, roles: dict[str, str], names: list[str]) -> np.ndarray:
+def _role_of_rows(trace: Trace, rows: Rows, work: np.ndarray, roles: dict[str, str], names: list[str]) -> np.ndarray:
     """The index of the role of each row; -1 for what is no communication."""
     of_row = np.full(len(trace.device), -1, dtype=np.int8)
     of_kind = [names.index(roles.get(call.group, "unknown")) for call in trace.collectives]
     for row, (kind, _) in trace.called.items():
         of_row[row] = of_kind[kind]
-    found = of_row[rows]
+    found = of_row[rows].copy()
     comm = work == Work.COMM
     found[comm & (found < 0)] = names.index("unknown")
     found[~comm] = -1

@@ -36,8 +36,10 @@ def union(starts: Ints, ends: Ints) -> Spans:
     """The union of any intervals, in O(n log n)."""
     if not len(starts):
         return Spans()
-    order = np.argsort(starts, kind="stable")
-    starts, ends = starts[order], ends[order]
+    if not bool(np.all(starts[1:] >= starts[:-1])):
+        order = np.argsort(starts, kind="stable")
+        starts, ends = starts[order], ends[order]
+        del order
     reach = np.maximum.accumulate(ends)
     fresh = np.empty(len(starts), dtype=bool)
     fresh[0] = True
@@ -48,6 +50,9 @@ def union(starts: Ints, ends: Ints) -> Spans:
 
 def merged(*spans: Spans) -> Spans:
     """The union of unions."""
+    spans = tuple(one for one in spans if len(one.starts)) or (Spans(),)
+    if len(spans) == 1:
+        return spans[0]
     return union(np.concatenate([s.starts for s in spans]), np.concatenate([s.ends for s in spans]))
 
 
