@@ -22,6 +22,10 @@ TRACES: Sequence[tuple[str, str]] = (
     (r"text of (?P<n>\d+) events of more than 64 MiB was left out", "{n} 个超过 64 MiB 的事件文本已略去"),
     (r"(?P<n>\d+) kernels have a negative duration and were left out", "{n} 个内核的持续时间为负，已略去"),
     (r"(?P<n>\d+) kernels lie at time 0 and were left out", "{n} 个内核位于时刻 0，已略去"),
+    (
+        r"(?P<n>\d+) kernels lie more than a day away from the rest and were left out",
+        "{n} 个内核与其余相距一天以上，已略去",
+    ),
     (r"(?P<n>\d+) kernels last longer than the whole recording and were left out", "{n} 个内核长于整个记录，已略去"),
     (r"times are doubles since the epoch.*", "时间为自纪元起的双精度数，相邻值相差四分之一微秒：短间隙不精确"),
     (r"times are whole microseconds: .*", "时间为整微秒：更短的内核和间隙不精确"),

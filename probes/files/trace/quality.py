@@ -12,7 +12,8 @@ from probes.files.trace.header import Header
 from probes.files.trace.names import Call, Work, call_of, work_of
 from probes.files.trace.read import Trace
 
-MINUTE = 60_000_000_000
+MINUTE, DAY = 60_000_000_000, 86_400_000_000_000
+"""In ns. Profilers hold seconds, at most minutes, of a run."""
 FEW_KERNELS = 0.9
 """A session that misses so large a share of the kernels that the host launched is told."""
 
@@ -24,21 +25,30 @@ class Doubts:
     good: np.ndarray
     negative: int = 0
     placeless: int = 0
+    stray: int = 0
     endless: int = 0
 
 
 def doubtful(starts: Ints, durations: Ints, trace: Trace) -> Doubts:
-    """Leaves out work with a negative duration, work at time 0 that has no duration or lies far before all else
-    (kineto#109), and work that lasts over a minute and twice as long as everything that was recorded."""
+    """Leaves out work that cannot have been: with a negative duration, at time 0 without any (kineto#109), a day away
+    from the rest, or lasting over a minute and twice as long as all else that was recorded."""
     if not len(starts):
         return Doubts(np.zeros(0, dtype=bool))
     negative = durations < 0
-    far = trace.last > 0 and trace.first > MINUTE
-    placeless = (starts < 0) | ((starts == 0) & ((durations == 0) | far))
-    window = max(trace.last - trace.first, 0)
+    placeless = (starts < 0) | ((starts == 0) & (durations == 0))
+    middle = np.median(starts)
+    stray = np.abs(starts - middle) > DAY
+    placed = starts[~(placeless | stray)]
+    calls = trace.host.column("starts")
+    calls = calls[np.abs(calls - middle) <= DAY]
+    window = max((int(times.max() - times.min()) for times in (placed, calls) if len(times)), default=0)
     endless = durations > max(MINUTE, 2 * window)
-    good = ~(negative | placeless | endless)
-    return Doubts(good, int(negative.sum()), int((placeless & ~negative).sum()), int((endless & ~placeless).sum()))
+    stray &= ~(placeless | negative)
+    endless &= ~(placeless | stray)
+    return Doubts(
+        ~(negative | placeless | stray | endless),
+        *(int(part.sum()) for part in (negative, placeless & ~negative, stray, endless)),
+    )
 
 
 def remarks_of(trace: Trace, header: Header, doubts: Doubts, steps: bool, devices: int) -> Iterator[str]:
@@ -59,6 +69,8 @@ def remarks_of(trace: Trace, header: Header, doubts: Doubts, steps: bool, device
         yield f"{doubts.negative} kernels have a negative duration and were left out"
     if doubts.placeless:
         yield f"{doubts.placeless} kernels lie at time 0 and were left out"
+    if doubts.stray:
+        yield f"{doubts.stray} kernels lie more than a day away from the rest and were left out"
     if doubts.endless:
         yield f"{doubts.endless} kernels last longer than the whole recording and were left out"
     if trace.rounded:

@@ -184,6 +184,7 @@ def test_names_that_are_not_utf8_are_read(tmp_path: Path) -> None:
         (kernel("k", 0, 0), "time 0"),
         (kernel("k", 1150.0, 1e13), "longer than the whole recording"),
         (kernel("k", 1e300, 5.0), "time 0"),
+        (kernel("k", 1e13, 5.0), "a day away"),
     ],
 )
 def test_kernels_that_cannot_be_are_left_out_and_told(tmp_path: Path, bad: dict[str, Any], words: str) -> None:
