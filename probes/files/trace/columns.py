@@ -45,7 +45,28 @@ class Collective:
     dtype: str
     sent: int
     received: int
-    sent_split: str
+
+
+@dataclass(slots=True)
+class Called:
+    """Which rows of the device's table are collectives, of which kind, and their number in the group (-1 unknown)."""
+
+    rows: array[int] = field(default_factory=lambda: array("q"))
+    kinds: array[int] = field(default_factory=lambda: array("i"))
+    numbers: array[int] = field(default_factory=lambda: array("q"))
+
+    def add(self, row: int, kind: int, number: int) -> None:
+        self.rows.append(row)
+        self.kinds.append(kind)
+        self.numbers.append(number if abs(number) < WIDE else -1)
+
+    def columns(self) -> tuple[Ints, Ints, Ints]:
+        """Rows, kinds and numbers."""
+        return (
+            np.frombuffer(self.rows, dtype=np.int64),
+            np.frombuffer(self.kinds, dtype=np.int32).astype(np.int64),
+            np.frombuffer(self.numbers, dtype=np.int64),
+        )
 
 
 @dataclass(slots=True)
@@ -123,5 +144,4 @@ def collective_of(args: Args, intern: Callable[[str], str]) -> Collective:
         dtype=intern(args.dtype or ""),
         sent=args.sent,
         received=args.received,
-        sent_split=(args.sent_split or "")[:4000],
     )

@@ -91,7 +91,7 @@ def _missing(trace: Trace, devices: int) -> Iterator[str]:
     names = trace.device.column("names")
     kinds = np.array([work_of(*key) for key in trace.names])[names]
     comm = np.flatnonzero(kinds == Work.COMM)
-    bare = sum(int(row) not in trace.called for row in comm)
+    bare = int((~np.isin(comm, trace.called.columns()[0])).sum())
     if bare:
         yield f"{bare} of {len(comm)} communication kernels do not say their process group: their role is unknown"
     if not len(trace.host):

@@ -15,6 +15,7 @@ import numpy as np
 from probes.files.stream import unpacked
 from probes.files.trace.columns import (
     EXACT_PARTS,
+    Called,
     Collective,
     Interned,
     Ints,
@@ -54,7 +55,7 @@ class Trace:
     marks: list[Mark] = field(default_factory=list)
     collectives: list[Collective] = field(default_factory=list)
     signatures: Interned[tuple[object, ...]] = field(default_factory=Interned)
-    called: dict[int, tuple[int, int]] = field(default_factory=dict)
+    called: Called = field(default_factory=Called)
     events: int = 0
     unreadable: int = 0
     mended: bool = False
@@ -188,11 +189,11 @@ def _device(trace: Trace, events: list[Complete]) -> None:
     )
     for index, args in enumerate(arguments, first):
         if args.collective is not None:
-            trace.called[index] = (_signature(trace, args), args.sequence)
+            trace.called.add(index, _signature(trace, args), args.sequence)
 
 
 def _signature(trace: Trace, args: Args) -> int:
-    key = (args.collective, args.group, args.ranks, args.dtype, args.sent, args.received, args.sent_split, args.size)
+    key = (args.collective, args.group, args.ranks, args.dtype, args.sent, args.received, args.size)
     number = trace.signatures[key]
     if number == len(trace.collectives):
         trace.collectives.append(collective_of(args, intern))

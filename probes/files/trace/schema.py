@@ -25,7 +25,6 @@ class Args(msgspec.Struct, gc=False):
     description: str | None = msgspec.field(default=None, name="Process Group Description")
     ranks: str | None = msgspec.field(default=None, name="Process Group Ranks")
     size: int = msgspec.field(default=0, name="Group size")
-    sent_split: str | None = msgspec.field(default=None, name="In split size")
     sequence: int = msgspec.field(default=-1, name="Seq")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 BLOCK = 2 << 20
 """Text decoded at once; a larger block is no faster."""
@@ -36,7 +36,6 @@ class Cut:
     bare: bool = False
     lost: int = 0
     separator: bytes = b""
-    notes: list[str] = field(default_factory=list)
 
 
 def blocks(pieces: Iterator[bytes], cut: Cut) -> Iterator[bytes]:

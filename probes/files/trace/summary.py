@@ -14,7 +14,7 @@ from probes.files.trace.header import Header, header_of, rank_in_name, ranks_of
 from probes.files.trace.idle import idle_of, launches
 from probes.files.trace.model import Collectives, Device, Kernel, Parts, Summary
 from probes.files.trace.names import ITEM_OPS, Call, Work, call_of, work_of
-from probes.files.trace.quality import Doubts, doubtful, remarks_of
+from probes.files.trace.quality import doubtful, remarks_of
 from probes.files.trace.read import Trace, device_numbers, read_trace
 from probes.files.trace.roles import roles_of
 from probes.files.trace.sweep import Breakdown, Spans, timeline, union
@@ -203,9 +203,10 @@ def _roles(trace: Trace, header: Header) -> dict[str, str]:
 def _role_of_rows(trace: Trace, rows: Rows, work: np.ndarray, roles: dict[str, str], names: list[str]) -> np.ndarray:
     """The index of the role of each row; -1 for what is no communication."""
     of_row = np.full(len(trace.device), -1, dtype=np.int8)
-    of_kind = [names.index(roles.get(call.group, "unknown")) for call in trace.collectives]
-    for row, (kind, _) in trace.called.items():
-        of_row[row] = of_kind[kind]
+    if trace.collectives:
+        of_kind = np.array([names.index(roles.get(call.group, "unknown")) for call in trace.collectives], dtype=np.int8)
+        called, kinds, _ = trace.called.columns()
+        of_row[called] = of_kind[kinds]
     found = of_row[rows].copy()
     comm = work == Work.COMM
     found[comm & (found < 0)] = names.index("unknown")
@@ -245,23 +246,20 @@ def _collectives(trace: Trace, good: np.ndarray) -> Collectives:
         (call.name, call.group, call.ranks, call.size, call.dtype, call.sent, call.received)
         for call in trace.collectives
     ]
-    rows = [(row, kind, sequence) for row, (kind, sequence) in trace.called.items() if good[row]]
-    if not rows and len(trace.device):
-        comm = [work_of(*key) is Work.COMM for key in trace.names]
+    rows, used, sequences = trace.called.columns()
+    if not len(rows) and len(trace.device):
+        comm = np.array([work_of(*key) is Work.COMM for key in trace.names])
         kinds = [(name[:80], "", "", 0, "", -1, -1) for _, name in trace.names]
         names = trace.device.column("names")
-        rows = [(int(row), int(names[row]), -1) for row in np.flatnonzero(np.array(comm)[names] & good)]
-    rows.sort(key=lambda entry: int(starts[entry[0]]))
-    rows = rows[:MOST_COLLECTIVES]
-    used = sorted({kind for _, kind, _ in rows})
-    place = {kind: index for index, kind in enumerate(used)}
+        rows = np.flatnonzero(comm[names])
+        used, sequences = names[rows].astype(np.int64), np.full(len(rows), -1, dtype=np.int64)
+    kept = np.flatnonzero(good[rows])
+    kept = kept[np.argsort(starts[rows[kept]], kind="stable")][:MOST_COLLECTIVES]
+    told, place = np.unique(used[kept], return_inverse=True)
     return Collectives(
-        tuple(kinds[kind] for kind in used),
-        tuple(place[kind] for _, kind, _ in rows),
-        tuple(sequence for _, _, sequence in rows),
-        tuple(int(starts[row]) for row, _, _ in rows),
-        tuple(int(durations[row]) for row, _, _ in rows),
+        tuple(kinds[kind] for kind in told.tolist()),
+        tuple(place.tolist()),
+        tuple(sequences[kept].tolist()),
+        tuple(starts[rows[kept]].tolist()),
+        tuple(durations[rows[kept]].tolist()),
     )
-
-
-__all__ = ["Doubts", "summarize"]
