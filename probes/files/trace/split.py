@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-BLOCK = 2 << 20
+BLOCK = 1 << 20
 """Text decoded at once; a larger block is no faster."""
 
 LONGEST = 64 << 20
