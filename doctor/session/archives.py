@@ -15,6 +15,7 @@ from doctor.session.kinds import is_text
 from doctor.session.notes import Note
 from doctor.session.spool import Spool
 from doctor.session.tar import DamagedError, Member
+from probes.files.expert_loads import is_packed_loads
 from probes.files.stream import MAGIC, chunks, unpacked
 
 RATIO, FLOOR = 200, 256 << 20
@@ -81,11 +82,11 @@ def _expand(file: File, room: Room, spool: Spool, notes: list[Note], found: list
 
 
 def _kind(path: Path) -> str:
-    """zip, tar, or nothing for a file that is no archive, or one that cannot be read."""
+    """zip, tar, or nothing for a file that is no archive, one that cannot be read, or one that is read as it is."""
     with suppress(OSError), path.open("rb") as file:
         head = file.read(tar.BLOCK)
         if head.startswith(zips.MAGIC):
-            return "zip"
+            return "" if is_packed_loads(path) else "zip"
         if head.startswith(PACKED):
             head = next(unpacked(path, _quiet), b"")
         return "tar" if tar.is_tar(head) else ""

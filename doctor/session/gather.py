@@ -15,16 +15,17 @@ from doctor.session.contents import File, beginning
 from doctor.session.notes import Note
 from doctor.session.quotes import agreed, shown_in
 from doctor.session.report import Input
-from probes.files.nsys import is_nsys, read_nsys
-from probes.files.what_if import is_what_if, read_what_if
+from probes.files.expert_loads import is_loads, read_loads
 from probes.files.flight_recorder import is_dump, read_dumps
 from probes.files.job_config import claims, read_config, read_echo
 from probes.files.log import LogFile, LogReading, read_logs
 from probes.files.memory_snapshot import is_snapshot, read_snapshots
 from probes.files.node_dump import read_dump
+from probes.files.nsys import is_nsys, read_nsys
 from probes.files.runs import JOB, runs_of
 from probes.files.table import read_table
 from probes.files.trace import Progress, TraceFile, is_trace, read_traces
+from probes.files.what_if import is_what_if, read_what_if
 
 T = TypeVar("T")
 
@@ -40,6 +41,7 @@ class Reading(Protocol):
 APART: tuple[tuple[str, Callable[[Path], bool], Callable[[list[tuple[Path, str]]], Reading]], ...] = (
     ("flight_recorder", is_dump, read_dumps),
     ("memory_snapshot", is_snapshot, read_snapshots),
+    ("expert_loads", is_loads, read_loads),
     ("what_if", is_what_if, read_what_if),
     ("nsys", is_nsys, read_nsys),
 )

@@ -1,0 +1,201 @@
+"""Arrays of NumPy and tensors of PyTorch, read without running anything that a file says.
+
+`.npy` and `.npz`: numpy.lib.format without pickled objects. `torch.save`: a zip archive whose data.pkl says how tensors
+lie over the raw files beside it (torch/serialization.py, torch/_utils.py); it is unpickled with stand-ins of ours for
+the few names that tensors need, and refused at any other name.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from probes.files.expert_loads.model import LoadError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+NPY, ZIP = b"\x93NUMPY", b"PK\x03\x04"
+MOST_BYTES = 800 << 20
+LARGEST_PICKLE = 64 << 20
+MOST_MEMBERS = 100_000
+MOST_DEPTH = 6
+
+TYPES = {
+    "FloatStorage": "f4",
+    "DoubleStorage": "f8",
+    "HalfStorage": "f2",
+    "BFloat16Storage": "bf16",
+    "LongStorage": "i8",
+    "IntStorage": "i4",
+    "ShortStorage": "i2",
+    "CharStorage": "i1",
+    "ByteStorage": "u1",
+}
+"""Typed storages by name and their element, little-endian."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Where a tensor lies: the raw file, its element, and its place in it."""
+
+    key: str
+    element: str
+    offset: int
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Type:
+    """Stands for a storage class."""
+
+    name: str
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str, /) -> Any:
+        if module in ("torch", "torch.storage") and name in TYPES:
+            return _Type(name)
+        if module == "torch._utils" and name in ("_rebuild_tensor_v2", "_rebuild_tensor"):
+            return _tensor
+        if (module, name) == ("torch._utils", "_rebuild_parameter"):
+            return _parameter
+        if (module, name) == ("collections", "OrderedDict"):
+            return dict
+        raise LoadError(f"refers to {module[:60]}.{name[:60]}, which is no part of a tensor: it was not opened further")
+
+    def persistent_load(self, pid: Any, /) -> Any:
+        if isinstance(pid, tuple) and len(pid) >= 3 and pid[0] == "storage" and isinstance(pid[1], _Type):
+            return str(pid[2]), TYPES[pid[1].name]
+        raise LoadError("refers to an object outside the file, which is no storage: it was not opened further")
+
+
+def _tensor(storage: Any, offset: Any, shape: Any, stride: Any, *_: Any) -> Tensor | None:
+    if not (isinstance(storage, tuple) and isinstance(shape, tuple) and isinstance(stride, tuple)):
+        return None
+    if len(shape) != len(stride) or not all(type(n) is int and n >= 0 for n in (offset, *shape, *stride)):
+        return None
+    return Tensor(storage[0], storage[1], offset, shape, stride)
+
+
+def _parameter(tensor: Any, *_: Any) -> Any:
+    return tensor
+
+
+def kind_of(path: Path) -> str:
+    """npy, npz or torch by content; nothing for any other file."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(8)
+        if head.startswith(NPY):
+            return "npy"
+        if not head.startswith(ZIP):
+            return ""
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except Exception:  # whatever a damaged list of members raises: it is no file of ours
+        return ""
+    if len(names) > MOST_MEMBERS:
+        return ""
+    if names and all(name.endswith(".npy") for name in names):
+        return "npz"
+    return "torch" if any(name == "data.pkl" or name.endswith("/data.pkl") for name in names) else ""
+
+
+def npy_arrays(path: Path) -> Iterator[tuple[str, np.ndarray]]:
+    """The array of a `.npy` file, under the file's name."""
+    with path.open("rb") as file:
+        yield path.name.rpartition(".npy")[0] or path.name, _npy(file)
+
+
+def npz_arrays(path: Path) -> Iterator[tuple[str, np.ndarray]]:
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            with archive.open(info) as file:
+                yield info.filename.removesuffix(".npy"), _npy(file)
+
+
+def _npy(file: IO[bytes]) -> np.ndarray:
+    import numpy as np
+    from numpy.lib import format as npy
+
+    try:
+        version = npy.read_magic(file)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read(file, max_header_size=10_000)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
+        raise LoadError(f"is a damaged array: {str(error)[:120]}") from None
+    if dtype.kind not in "iufb":
+        raise LoadError(f"holds {dtype.name or 'objects'} and no numbers: it was not opened further")
+    count = 1
+    for length in shape:
+        count *= int(length)
+    size = count * dtype.itemsize
+    if not 0 <= size <= MOST_BYTES:
+        raise LoadError(f"says that it holds {size:,} bytes, more than the {MOST_BYTES:,} that are read")
+    data = file.read(size)
+    if len(data) < size:
+        raise LoadError(f"ends early: {len(data):,} of {size:,} bytes")
+    return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
+
+
+def tensors(path: Path) -> Mapping[str, Tensor]:
+    """Where the tensors of a `torch.save` file lie, by name; nothing of their data is read."""
+    with zipfile.ZipFile(path) as archive:
+        name = next(n for n in archive.namelist() if n == "data.pkl" or n.endswith("/data.pkl"))
+        with archive.open(name) as file:
+            data = file.read(LARGEST_PICKLE + 1)
+    if len(data) > LARGEST_PICKLE:
+        raise LoadError(f"its list of tensors holds more than {LARGEST_PICKLE:,} bytes")
+    try:
+        told = _Unpickler(io.BytesIO(data)).load()
+    except LoadError:
+        raise
+    except Exception as error:  # a damaged pickle raises nearly anything
+        raise LoadError(f"its list of tensors is damaged: {str(error)[:120] or type(error).__name__}") from None
+    return dict(_named(told, path.name.rpartition(".")[0], 0))
+
+
+def _named(told: Any, name: str, depth: int) -> Iterator[tuple[str, Tensor]]:
+    if isinstance(told, Tensor):
+        yield name, told
+    elif depth < MOST_DEPTH and isinstance(told, dict):
+        for key, value in told.items():
+            yield from _named(value, f"{name}.{str(key)[:200]}" if depth else str(key)[:200], depth + 1)
+    elif depth < MOST_DEPTH and isinstance(told, list | tuple) and len(told) <= MOST_MEMBERS:
+        for place, value in enumerate(told):
+            yield from _named(value, f"{name}.{place}", depth + 1)
+
+
+def torch_arrays(path: Path, wanted: Mapping[str, Tensor]) -> Iterator[tuple[str, np.ndarray]]:
+    """The data of some tensors."""
+    import numpy as np
+
+    with zipfile.ZipFile(path) as archive:
+        root = next(n for n in archive.namelist() if n == "data.pkl" or n.endswith("/data.pkl"))[: -len("data.pkl")]
+        for name, tensor in wanted.items():
+            half = tensor.element == "bf16"
+            dtype = np.dtype("<u2" if half else "<" + tensor.element)
+            last = tensor.offset + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride, strict=True))
+            if 0 in tensor.shape:
+                continue
+            if (last + 1) * dtype.itemsize > MOST_BYTES:
+                raise LoadError(f"{name} holds more than {MOST_BYTES:,} bytes")
+            try:
+                with archive.open(f"{root}data/{tensor.key}") as file:
+                    data = file.read((last + 1) * dtype.itemsize)
+            except (KeyError, zipfile.BadZipFile, OSError, RuntimeError, EOFError) as error:
+                raise LoadError(f"the data of {name} cannot be read: {str(error)[:120]}") from None
+            flat = np.frombuffer(data[: len(data) // dtype.itemsize * dtype.itemsize], dtype=dtype)
+            if len(flat) <= last:
+                raise LoadError(f"the data of {name} end early")
+            if half:
+                flat = (flat.astype(np.uint32) << 16).view(np.float32)
+            steps = tuple(s * flat.itemsize for s in tensor.stride)
+            yield name, np.lib.stride_tricks.as_strided(flat[tensor.offset :], tensor.shape, steps, writeable=False)

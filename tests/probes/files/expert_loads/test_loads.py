@@ -1,0 +1,318 @@
+"""Loads of experts in every form they are kept in, and files that only look like them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pickle
+import random
+import types
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+
+from doctor.cli.main import run
+from doctor.facts.model import Value
+from probes.files.expert_loads import is_loads, is_packed_loads, read_loads
+from tests.views.test_json import valid
+
+Counts: TypeAlias = "np.ndarray"
+LAYERS, EXPERTS = 4, 16
+
+
+def even(steps: int = 1, tokens: int = 16_000, seed: int = 3) -> Counts:
+    """Tokens that choose experts by chance, [steps, layers, experts]."""
+    return np.random.default_rng(seed).multinomial(tokens, [1 / EXPERTS] * EXPERTS, (steps, LAYERS)).astype(np.int64)
+
+
+def uneven(steps: int = 1) -> Counts:
+    """In layer 2 expert 5 has a quarter of all tokens and expert 7 next to none."""
+    shares = np.full(EXPERTS, 0.75 / (EXPERTS - 2))
+    shares[5], shares[7] = 0.25, 0.0
+    counts = even(steps)
+    counts[:, 2] = np.random.default_rng(5).multinomial(16_000, shares, steps)
+    return counts
+
+
+def told(*paths: Path) -> dict[str, Value]:
+    return {fact.name: fact.value for fact in read_loads([(path, path.name) for path in paths]).facts}
+
+
+def remarks(path: Path) -> str:
+    return " ".join(text for texts in read_loads([(path, path.name)]).warnings.values() for text in texts)
+
+
+class _Storage:
+    """Stands where torch's storages do when a file is written as torch.save writes it."""
+
+    def __init__(self, key: str, name: str, count: int) -> None:
+        self.pid = ("storage", type(name, (), {"__module__": "torch"}), key, "cpu", count)
+
+
+def torch_file(path: Path, tensors: dict[str, Counts], extra: Any = None, kind: str = "LongStorage") -> Path:
+    """A zip archive as torch.save writes it: data.pkl with references to names of torch, and raw data beside it."""
+    out = io.BytesIO()
+
+    class Pickler(pickle._Pickler):  # type: ignore[name-defined,misc]
+        def persistent_id(self, value: Any) -> Any:
+            return value.pid if isinstance(value, _Storage) else None
+
+        def save_global(self, value: Any, name: str | None = None) -> None:
+            module = "torch._utils" if value is rebuild else getattr(value, "__module__", "")
+            shown = "_rebuild_tensor_v2" if value is rebuild else value.__name__
+            self.write(b"c" + f"{module}\n{shown}\n".encode())
+            self.memoize(value)
+
+        def save_type(self, value: Any) -> None:
+            self.save_global(value)
+
+        dispatch = pickle._Pickler.dispatch.copy()  # type: ignore[attr-defined]
+        dispatch[type] = dispatch[types.FunctionType] = save_type
+
+    def rebuild() -> None: ...
+
+    class Made:
+        def __init__(self, key: str, array: Counts) -> None:
+            self.key, self.array = key, array
+
+        def __reduce__(self) -> Any:
+            stride = tuple(s // self.array.itemsize for s in self.array.strides)
+            storage = _Storage(self.key, kind, self.array.size)
+            return rebuild, (storage, 0, self.array.shape, stride, False, {})
+
+    told_ = {name: Made(str(place), array) for place, (name, array) in enumerate(tensors.items())}
+    Pickler(out, protocol=2).dump({**told_, **({"extra": extra} if extra is not None else {})})
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("archive/data.pkl", out.getvalue())
+        archive.writestr("archive/byteorder", "little")
+        for place, array in enumerate(tensors.values()):
+            archive.writestr(f"archive/data/{place}", array.tobytes("A"))
+    return path
+
+
+def as_npy(folder: Path, counts: Counts) -> Path:
+    np.save(folder / "a.npy", counts)
+    return folder / "a.npy"
+
+
+def as_npz(folder: Path, counts: Counts) -> Path:
+    np.savez_compressed(folder / "a.npz", tokens_per_expert=counts, learning_rate=np.arange(9.0))
+    return folder / "a.npz"
+
+
+def as_torch(folder: Path, counts: Counts) -> Path:
+    layers = {f"decoder.layers.{n}.mlp.router.local_tokens_per_expert": counts[0, n] for n in range(LAYERS)}
+    return torch_file(
+        folder / "a.pt", {**layers, "decoder.layers.0.mlp.router.weight": np.ones((EXPERTS, 8), np.int64)}
+    )
+
+
+def as_json(folder: Path, counts: Counts) -> Path:
+    told_ = {"tokens_per_expert": {f"layer_{n}": counts[0, n].tolist() for n in range(LAYERS)}}
+    (folder / "a.json").write_text(json.dumps(told_, indent=1))
+    return folder / "a.json"
+
+
+def as_lines(folder: Path, counts: Counts) -> Path:
+    lines = [{"step": step, "expert_load": layers.tolist()} for step, layers in enumerate(counts)]
+    (folder / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return folder / "a.jsonl"
+
+
+def long(counts: Counts) -> list[list[Any]]:
+    steps, layers, experts = counts.shape
+    return [[s, y, e, int(counts[s, y, e])] for s in range(steps) for y in range(layers) for e in range(experts)]
+
+
+def as_records(folder: Path, counts: Counts) -> Path:
+    records = [dict(zip(("step", "layer", "expert", "tokens"), row, strict=True)) for row in long(counts)]
+    (folder / "a.json").write_text(json.dumps(records))
+    return folder / "a.json"
+
+
+def as_csv(folder: Path, counts: Counts, heading: Sequence[str] = ("step", "layer", "expert", "num_tokens")) -> Path:
+    with (folder / "a.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([heading, *long(counts)])
+    return folder / "a.csv"
+
+
+def as_wide(folder: Path, counts: Counts) -> Path:
+    rows = [[s, y, *counts[s, y].tolist()] for s in range(len(counts)) for y in range(LAYERS)]
+    with (folder / "a.csv").open("w", newline="") as file:
+        csv.writer(file, delimiter="\t").writerows([["step", "layer", *(f"expert_{e}" for e in range(EXPERTS))], *rows])
+    return folder / "a.csv"
+
+
+def as_parquet(folder: Path, counts: Counts) -> Path:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    names = ("step", "layer_id", "expert_id", "token_count")
+    columns = dict(zip(names, map(list, zip(*long(counts), strict=True)), strict=True))
+    parquet.write_table(pyarrow.table(columns), folder / "a.parquet")
+    return folder / "a.parquet"
+
+
+FORMS = (as_npy, as_npz, as_torch, as_json, as_lines, as_records, as_csv, as_wide, as_parquet)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same(form: Callable[[Path, Counts], Path], tmp_path: Path) -> None:
+    counts = uneven()
+    path = form(tmp_path, counts)
+    assert is_loads(path)
+    facts = told(path)
+    assert (facts["experts.layers"], facts["experts.count"]) == (LAYERS, EXPERTS)
+    assert facts["experts.worst_layer"] == "2"
+    assert facts["experts.worst_max_over_mean"] == pytest.approx(counts[0, 2].max() / 1000)
+    assert facts["experts.dead_experts"] == ("2:7",)
+    assert facts["experts.uneven_layers"] == ("2",)
+    assert facts["experts.tokens"] == LAYERS * 16_000
+
+
+@pytest.mark.parametrize("tokens", [320, 1_600, 16_000, 1_600_000])
+def test_what_chance_alone_does_is_no_imbalance(tokens: int, tmp_path: Path) -> None:
+    for seed in range(20):
+        facts = told(as_npy(tmp_path, even(1, tokens, seed)))
+        assert "experts.uneven_layers" not in facts
+        assert facts["experts.dead"] == 0
+    assert isinstance(facts["experts.worst_by_chance"], float)
+
+
+def test_drift_and_trend_are_told_beyond_chance(tmp_path: Path) -> None:
+    calm = told(as_npy(tmp_path, even(30)))
+    assert calm["experts.drift"] == 0.0
+    assert calm["experts.trend"] == pytest.approx(1.0, abs=0.05)
+    counts = even(30)
+    for step in range(30):
+        counts[step, 1, 3] += 300 * step
+    facts = told(as_npy(tmp_path, counts))
+    assert isinstance(facts["experts.drift"], float) and facts["experts.drift"] > 0.1
+    assert facts["experts.steps"] == 30
+
+
+def test_a_layer_that_uses_two_experts_has_collapsed(tmp_path: Path) -> None:
+    counts = even()
+    counts[0, 1] = 0
+    counts[0, 1, 2:4] = 8_000
+    assert told(as_npy(tmp_path, counts))["experts.collapsed_layers"] == ("1",)
+
+
+def test_the_picture_has_a_row_a_layer(tmp_path: Path) -> None:
+    heat = told(as_npy(tmp_path, uneven()))["experts.heat"]
+    assert isinstance(heat, tuple) and len(heat) == LAYERS
+    assert len(str(heat[2]).split()) == EXPERTS + 1
+
+
+def test_counts_of_several_ranks_are_added_up(tmp_path: Path) -> None:
+    paths = []
+    for rank in range(2):
+        folder = tmp_path / f"rank{rank}"
+        folder.mkdir()
+        paths.append(as_csv(folder, even(seed=rank)))
+    assert told(*paths)["experts.tokens"] == 2 * LAYERS * 16_000
+
+
+def test_a_rank_column_gives_the_loads_of_ranks(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    rows = ["layer,expert,tokens,ep_rank", *(f"0,{e},{3000 if e < 2 else 1000},{e // 2}" for e in range(8))]
+    path.write_text("\n".join(rows))
+    assert told(path)["experts.rank_max_over_mean"] == 2.0
+
+
+def test_half_precision_and_strides_are_read_right(tmp_path: Path) -> None:
+    counts = np.ascontiguousarray(uneven()[0].T)
+    path = torch_file(tmp_path / "a.pt", {"moe.tokens_per_expert": counts.T})
+    assert told(path)["experts.worst_layer"] == "2"
+    small = (np.arange(1, 9, dtype=np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    path = torch_file(tmp_path / "b.pt", {"layers.3.tokens_per_expert": small}, kind="BFloat16Storage")
+    assert told(path)["experts.tokens"] == 36
+
+
+class Trap:
+    def __reduce__(self) -> Any:
+        return os.system, ("touch was_run",)
+
+
+def test_a_tensor_file_that_would_run_code_is_refused_and_nothing_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = torch_file(tmp_path / "expert_load.pt", {"tokens_per_expert": uneven()[0]}, extra=Trap())
+    assert is_loads(path)
+    assert told(path) == {}
+    assert "refers to posix.system" in remarks(path)
+    np.save(tmp_path / "expert_load.npy", np.array([Trap()], dtype=object), allow_pickle=True)
+    assert told(tmp_path / "expert_load.npy") == {}
+    assert "holds object" in remarks(tmp_path / "expert_load.npy")
+    assert not (tmp_path / "was_run").exists()
+
+
+def test_damaged_files_cost_one_remark_and_good_parts_survive(tmp_path: Path) -> None:
+    good = as_csv(tmp_path, uneven())
+    short = tmp_path / "expert_load.npy"
+    np.save(short, uneven())
+    short.write_bytes(short.read_bytes()[:300])
+    assert "ends early" in remarks(short)
+    huge = tmp_path / "expert_counts.npy"
+    header = b"{'descr': '<i8', 'fortran_order': False, 'shape': (99999999, 99999), }"
+    huge.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    assert "more than the" in remarks(huge)
+    assert told(short, good, huge)["experts.worst_layer"] == "2"
+
+
+def test_odd_numbers_are_left_out_and_counted(tmp_path: Path) -> None:
+    path = as_csv(tmp_path, uneven())
+    with path.open("a") as file:
+        file.write("0,0,0,nan\n0,0,1,-5\n0,0,99999,5\n0,0,x,5\n0,0\n")
+    assert told(path)["experts.tokens"] == LAYERS * 16_000
+    assert "5 entries are no counts" in remarks(path)
+
+
+def test_other_files_are_none(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    np.save(tmp_path / "weights.npy", np.array([[chance.random() for _ in range(16)] for _ in range(8)]))
+    np.save(tmp_path / "ids.npy", np.arange(128).reshape(8, 16))
+    np.save(tmp_path / "mask.npy", np.ones((8, 16), dtype=np.int64))
+    torch_file(tmp_path / "model.pt", {"layers.0.experts.weight": np.ones((4, 4), np.int64)})
+    (tmp_path / "config.json").write_text('{"num_experts": 64, "moe_layers": [1, 2, 3], "router_aux_loss_coef": 0.001}')
+    (tmp_path / "log.jsonl").write_text('{"step": 1, "loss": 2.0, "tokens_per_expert": [1, 2, 3]}\n')
+    (tmp_path / "loss.csv").write_text("step,loss\n1,2.0\n")
+    (tmp_path / "broken.pt").write_bytes(b"PK\x03\x04 nothing")
+    (tmp_path / "train.log").write_text("tokens_per_expert: [1, 2, 3]\n")
+    (tmp_path / "empty").write_bytes(b"")
+    for path in tmp_path.iterdir():
+        assert not is_loads(path), path.name
+
+
+def test_archives_of_other_things_are_still_opened(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "logs.zip", "w") as archive:
+        archive.writestr("a.log", "step 1\n")
+    assert not is_packed_loads(tmp_path / "logs.zip")
+    assert is_packed_loads(as_npz(tmp_path, even()))
+    assert is_packed_loads(as_torch(tmp_path, even()))
+
+
+def roots(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    run(["analyze", str(folder), "--json"])
+    report: dict[str, Any] = valid(capsys.readouterr().out)
+    assert "expert_loads" in {given["kind"] for given in report["inputs"]}
+    return [finding["cause"] for finding in report["findings"] if finding["role"] == "root"]
+
+
+@pytest.mark.parametrize("form", [as_npz, as_torch, as_csv])
+def test_the_command_tells_uneven_from_even(
+    form: Callable[[Path, Counts], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    form(tmp_path, even())
+    assert roots(tmp_path, capsys) == []
+    form(tmp_path, uneven())
+    launch = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-experts 16 --expert-model-parallel-size 8\n"
+    (tmp_path / "run.sh").write_text(launch)
+    assert roots(tmp_path, capsys) == ["moe-load-imbalance"]
