@@ -172,7 +172,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "exports of Nsight Systems (nsys export --type sqlite)",
         "Nsight Systems 导出（nsys export --type sqlite）",
     ),
-    "provider.what_if": ("tables of timed operations of every worker", "各 worker 的算子计时表"),
+    "provider.what_if": ("tables of timed operations of every worker", "各进程的算子计时表"),
     "provider.other": ("other facts", "其他事实"),
     "failed.fact": ("{name} of {where}", "{where} 的 {name}"),
     "rules.left_out": ("rule file {path}", "规则文件 {path}"),

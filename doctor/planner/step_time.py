@@ -88,11 +88,12 @@ def step_time(job: Job, constants: Constants = FITTED) -> StepTime:
     # Ranks run side by side, and the step ends with the last: what is sent is that of the rank that holds most.
     fullest = max(passes, key=lambda part: (part.layers, part.embedding + part.head))
     parameters = rank_parameters(job, stages(job)[ranks.index(fullest)])
+    share = 1 / 3  # of the forward pass: a backward pass takes twice as long, and the host delays both alike
     waits = exposed(
         job, parameters,
         layers=fullest.layers * layout.pp / job.shape.layers,
         attention=m * (own.forward.attention + own.backward.attention + own.again.attention),
-        passes=(own.forward.seconds, own.seconds - own.forward.seconds),
+        passes=(share * own.seconds, (1 - share) * own.seconds),
         constants=constants,
     )  # fmt: skip
     inner = waits[Group.TP] + waits[Group.CP] + waits[Group.EP]

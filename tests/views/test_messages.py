@@ -12,6 +12,17 @@ from tests.reports import oom_report, text
 
 WORD = re.compile(r"[A-Za-z]{2,}")
 NAMES = {
+    "Nsight",
+    "Systems",
+    "nsys",
+    "export",
+    "type",
+    "sqlite",
+    "torch",
+    "cuda",
+    "memory",
+    "dump",
+    "snapshot",
     "rank",
     "GPU",
     "NCCL",
