@@ -25,6 +25,13 @@ DEPTH = 1
 """An archive within an archive is opened; one within that is not."""
 
 PACKED = (*(magic for magic, _, _ in MAGIC), zips.MAGIC)
+DUMPED = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+RECORDS = (b"collective_seq_id", b"profiling_name", b"pg_config", b"device_traces", b"segment_type", b"total_size")
+"""Words in the beginning of a pickle that is a dump of PyTorch's recorders and not a checkpoint."""
+
+READ_WHOLE = (b"SQLite format 3\x00", b"\x93NUMPY", b"PAR1")
+"""Beginnings of databases, arrays and tables that have readers of their own."""
+
 SKIPPED = SKIPPED_FOLDERS | {"__MACOSX"}
 
 
@@ -111,8 +118,11 @@ def _until_damage(member: Member, remarks: list[str]) -> Iterator[bytes]:
 
 
 def _of_use(head: bytes) -> bool:
-    """Is this the beginning of a text, or of something packed? A checkpoint is not laid down only to be passed over."""
-    return head.startswith(PACKED) or is_text(next(chunks(head, _quiet), b"")[:SAMPLE])
+    """Is this the beginning of a text, of something packed, or of a dump? A checkpoint is not laid down only to be
+    passed over."""
+    if head.startswith(DUMPED):
+        return any(word in head[:SAMPLE] for word in RECORDS)
+    return head.startswith((*PACKED, *READ_WHOLE)) or is_text(next(chunks(head, _quiet), b"")[:SAMPLE])
 
 
 def _quiet(remark: str) -> None:

@@ -18,7 +18,6 @@ NAMES = {
     "export",
     "type",
     "sqlite",
-    "torch",
     "cuda",
     "memory",
     "dump",
