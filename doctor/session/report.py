@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One file that was looked at; `kind` is log, config, dump, table, or none when nothing in it could be used."""
+    """One file that was looked at; `kind` says what it was read as, none when nothing in it could be used."""
 
     path: str
     kind: str

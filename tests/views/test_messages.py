@@ -22,6 +22,7 @@ NAMES = {
     "memory",
     "dump",
     "snapshot",
+    "logits",
     "rank",
     "GPU",
     "NCCL",
