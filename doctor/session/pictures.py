@@ -22,11 +22,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: whom it is of, how long the whole is in seconds, and its parts in order."""
+    """One bar: whom it is of, how long the whole is in seconds or how large in bytes, and its parts in order."""
 
     entity: str
     seconds: float
     parts: tuple[Part, ...]
+    bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,14 @@ MARKS = {
     "comm_cp": ("▓", "cyan"),
     "comm_unknown": ("▓", "yellow"),
     "memory": ("▒", "blue"),
+    "held_parameters": ("█", "green"),
+    "held_parameter_buffers": ("█", "green"),
+    "held_gradients": ("█", "cyan"),
+    "held_optimizer_state": ("█", "blue"),
+    "held_activations": ("▓", "yellow"),
+    "held_logits": ("▓", "red"),
+    "held_communication": ("▓", "magenta"),
+    "held_temporary": ("▒", "cyan"),
 }
 IDLE = ("·", "dim")
 LEAST = 0.005
@@ -33,11 +41,15 @@ def draw(page: Page, picture: Picture, lang: str, everything: bool = False) -> N
     page.wrapped(say(lang, f"picture.{picture.kind}"), style="dim")
     shown = picture.bars if everything else picture.bars[:MOST]
     for bar in shown:
-        label = f"{present.places([bar.entity], lang)}  {present.seconds(bar.seconds, lang)}"
+        label = f"{present.places([bar.entity], lang)}  {_whole(bar, lang)}"
         page.row(Text(f"  {label:<20} ") + _cells(bar))
         page.wrapped(_words(bar, lang), indent=4, style="dim")
     if len(shown) < len(picture.bars):
         page.wrapped(say(lang, "picture.more", n=len(picture.bars) - len(shown)), indent=2, style="dim")
+
+
+def _whole(bar: Bar, lang: str) -> str:
+    return present.size(bar.bytes) if bar.bytes else present.seconds(bar.seconds, lang)
 
 
 def _cells(bar: Bar) -> Text:

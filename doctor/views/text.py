@@ -12,10 +12,13 @@ from doctor.facts.model import Event, Source
 from doctor.messages import say, say_count
 from doctor.rulebase.model import Remedy
 from doctor.rulebase.truth import Truth
+from doctor.session.heat import heat_of
+from doctor.session.held import memory_of
 from doctor.session.pictures import pictures_of
 from doctor.session.report import Report
 from doctor.views import coverage, plan_report, present
 from doctor.views.bars import draw
+from doctor.views.heat import draw_heat
 from doctor.views.page import Page
 from doctor.views.quote import excerpt
 from doctor.views.safe import visible, visible_lines
@@ -61,8 +64,11 @@ class TextReport:
         told = {rule for root in diagnosis.roots for rule in root.rivals}
         self.also([f for f in diagnosis.findings if f.role is Role.CONTRIBUTING and f.rule.id not in told])
         self.plan()
-        for picture in pictures_of(self.report.store):
+        held = memory_of(self.report.store)
+        for picture in (*pictures_of(self.report.store), *([held] if held else ())):
             draw(self.page, picture, self.lang, self.verbose)
+        if (heat := heat_of(self.report.store)) is not None:
+            draw_heat(self.page, heat, self.lang, self.verbose)
         self.next_steps()
         self.remarks()
         if facts:

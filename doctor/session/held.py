@@ -1,0 +1,30 @@
+"""Who holds the memory of each GPU, as bars: at the error of a snapshot, else at its peak, else when it was taken."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts.store import FactStore
+from doctor.session.pictures import Bar, Part, Picture
+
+MOMENTS = ("oom", "peak", "end")
+
+
+def memory_of(store: FactStore) -> Picture | None:
+    """The picture of what snapshots say, None where there is none."""
+    entities = {fact.entity for fact in store.every("snapshot.reserved")}
+    order = sorted(entities, key=lambda entity: (entity[:3], [int(n) for n in re.findall(r"\d+", entity)], entity))
+    bars = tuple(bar for entity in order if (bar := _bar(store, entity)) is not None)
+    return Picture("memory_held", bars) if bars else None
+
+
+def _bar(store: FactStore, entity: str) -> Bar | None:
+    for moment in MOMENTS:
+        total, parts = (store.get(f"snapshot.{moment}_{name}", entity) for name in ("total", "categories"))
+        if total is None or parts is None or not isinstance(total.value, int) or not isinstance(parts.value, tuple):
+            continue
+        if total.value > 0:
+            named = (str(part).partition("=") for part in parts.value)
+            shares = tuple(Part(f"held_{name}", int(size) / total.value) for name, _, size in named if int(size) > 0)
+            return Bar(entity, 0.0, shares, total.value)
+    return None
