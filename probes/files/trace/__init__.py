@@ -31,6 +31,7 @@ CLAIM = re.compile(
     rb'|"(?:name|cat)"\s*:\s*"[^"]{0,400}"[^{}]{0,200}"ph"\s*:\s*"[XMisf]"'
 )
 Progress: TypeAlias = Callable[[int, int], None]
+Done: TypeAlias = Callable[[int, Callable[[], "Summary"]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +103,28 @@ def _summaries(
         for index, file in enumerate(files):
             done(index, lambda file=file: summary_of(file.path, file.name, cache))  # type: ignore[misc]
     else:
-        from concurrent.futures import ProcessPoolExecutor, as_completed
-        from multiprocessing import get_context
-
-        with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-            jobs = {pool.submit(summary_of, file.path, file.name, cache): i for i, file in enumerate(files)}
-            for job in as_completed(jobs):
-                done(jobs[job], job.result)
+        killed = _at_once(files, cache, count, done)
+        # The system ends a process that wants too much memory, and with it all that wait: each of these is tried alone.
+        for index in killed:
+            _at_once([files[index]], cache, 1, lambda _, get, index=index: done(index, get))  # type: ignore[misc]
     return [(file, found[index]) for index, file in enumerate(files) if index in found]
+
+
+def _at_once(files: Sequence[TraceFile], cache: Path | None, count: int, done: Done) -> list[int]:
+    """Reads `files` in `count` processes; gives those that were not read because a process was killed."""
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    killed: list[int] = []
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+        jobs = {pool.submit(summary_of, file.path, file.name, cache): index for index, file in enumerate(files)}
+        for job in as_completed(jobs):
+            if len(files) > 1 and isinstance(job.exception(), BrokenProcessPool):
+                killed.append(jobs[job])
+            else:
+                done(jobs[job], job.result)
+    return sorted(killed)
 
 
 def _weight(file: TraceFile) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
@@ -297,6 +298,22 @@ def test_files_in_several_processes_give_the_same_facts(tmp_path: Path, monkeypa
     together = read_traces(files, progress=lambda done, total: told.append((done, total)), workers=2)
     assert together.facts == alone.facts
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [TraceFile(written(tmp_path / f"{n}.json", t), f"{n}.json") for n, t in enumerate(ranks(2, 600.0))]
+    alone = read_traces(files)
+    monkeypatch.setattr("probes.files.trace.SMALL", 0)
+    told: list[int] = []
+
+    def kill_the_first(done: int, total: int) -> None:
+        told.append(done)
+        if done == 1:
+            for process in active_children():
+                process.kill()
+
+    assert read_traces(files, progress=kill_the_first, workers=2).facts == alone.facts
+    assert told == [1, 2, 3, 4]
 
 
 def test_a_summary_is_kept_until_the_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
