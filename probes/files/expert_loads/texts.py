@@ -15,6 +15,8 @@ from probes.files.parquet import ParquetError
 
 HEAD = 1 << 16
 MOST_JSON = 256 << 20
+MOST_TRIED = 32 << 20
+"""A document of several lines is read whole to be told by its content; larger ones only as a document a line."""
 MOST_DEPTH = 6
 LONGEST_LINE = 1 << 22
 
@@ -69,7 +71,7 @@ def _json_holds(path: Path, head: bytes) -> bool:
     try:
         told = json.loads(first)
     except (ValueError, RecursionError):
-        if path.stat().st_size > MOST_JSON:
+        if path.stat().st_size > MOST_TRIED:
             return False
         try:
             told = json.loads(path.read_bytes())
