@@ -50,6 +50,12 @@ def test_analyzing_loads_no_yaml_reader_once_the_pack_is_made(tmp_path: Path) ->
     assert "ruamel" not in loaded_by(arguments, tmp_path / "cache")["loaded"]  # type: ignore[operator]
 
 
+def test_analyzing_logs_loads_no_numpy(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("iteration 10 | loss 2.3\n")
+    assert "numpy" not in loaded_by(["analyze", str(log), "--json"], tmp_path / "cache")["loaded"]  # type: ignore[operator]
+
+
 def test_help_costs_at_most_80_ms_more_than_the_interpreter() -> None:
     """Processor time, the best of nine in turn: other work on the machine only ever slows a run down."""
     script = [sys.executable, "-c", "from doctor.cli.main import main; main()", "--help"]

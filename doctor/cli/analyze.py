@@ -61,8 +61,9 @@ def analyze(
 ) -> int:
     """Find the root cause in what a job left behind.
 
-    PATH is a log, a job configuration, a pasted node dump (nvidia-smi, dmesg, df ...), or a folder or archive (zip,
-    tar) of them, in any mixture; what a file is, is told by its content. A PATH of - is standard input.
+    PATH is a log, a trace of the PyTorch profiler, a job configuration, a pasted node dump (nvidia-smi, dmesg, df ...),
+    or a folder or archive (zip, tar) of them, in any mixture; what a file is, is told by its content. A PATH of - is
+    standard input.
 
     On a terminal the report is followed by questions, as long as an answer is worth having.
     """
