@@ -31,6 +31,9 @@ from probes.files.trace.skip import Skipping
 from probes.files.trace.split import Cut, blocks
 
 LONG_NAME = 1000
+MOST_UNREADABLE = 100_000
+"""After so many events that nothing mends, and next to none that is good, the rest is not tried one by one."""
+
 PACKED = 16
 """Traces shrink to a sixteenth or less."""
 FINE_EPOCH = re.compile(rb'"ts"\s*:\s*"?\d{14,}\.\d')
@@ -120,6 +123,9 @@ def _all_of(trace: Trace, block: bytes, precise: bool) -> list[Any]:
             return events
         except (ValueError, RecursionError):
             trace.mended = True
+    if trace.unreadable > MOST_UNREADABLE and trace.unreadable > 10 * trace.events:
+        trace.unreadable += block.count(b'"ph"')
+        return []
     found = list(one_by_one(block, precise))
     trace.unreadable += sum(event is None for event in found)
     return [event for event in found if event is not None]

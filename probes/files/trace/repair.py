@@ -38,15 +38,17 @@ def one_by_one(text: bytes, precise: bool) -> Iterator[Complete | Instant | None
     ends = [*(found.start() + 1 for found in BOUNDARY.finditer(text)), len(text)]
     place = 0
     while place < len(starts):
-        for length in range(1, min(LONGEST_JOIN, len(starts) - place) + 1):
+        event = _event(text[starts[place] : ends[place]], precise)
+        length = 1
+        while event is False and length < LONGEST_JOIN and place + length < len(starts):
+            piece = text[starts[place] : ends[place + length - 1]]
+            if piece.count(b"{") <= piece.count(b"}"):
+                break  # nothing is open that what follows could close
+            length += 1
             event = _event(text[starts[place] : ends[place + length - 1]], precise)
-            if event is not False:
-                break
-        else:
-            event, length = None, 1
-        place += length
+        place += length if event is not False else 1
         if event is not True:
-            yield event
+            yield event or None
 
 
 def _event(piece: bytes, precise: bool) -> Complete | Instant | bool:

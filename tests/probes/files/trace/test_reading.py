@@ -229,6 +229,15 @@ def test_a_file_without_events_gives_no_numbers(tmp_path: Path, text: str) -> No
     assert not summary.devices and summary.remarks
 
 
+def test_a_file_of_nothing_but_damage_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("probes.files.trace.read.MOST_UNREADABLE", 100)
+    monkeypatch.setattr("probes.files.trace.split.BLOCK", 1 << 12)
+    bad = '{"ph": "X", "cat": "kernel", "name": "k" "ts": 1, "dur": 1},\n'
+    (tmp_path / "t.json").write_text('{"traceEvents": [' + bad * 20_000 + json.dumps(kernel("good", 5.0, 1.0)) + "]}")
+    summary = read(tmp_path / "t.json")
+    assert "20000 events are damaged" in told(summary) and not summary.readable
+
+
 def test_deep_nesting_ends(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text('{"traceEvents": [' + '{"args":' * 20_000)
     assert not read(tmp_path / "t.json").devices
