@@ -66,7 +66,10 @@ def read_snapshots(files: Sequence[tuple[Path, str]]) -> SnapshotReading:
         except (MemoryError, RecursionError):
             reading.says(name, "is nested or sized beyond any snapshot")
             continue
-        _tell(reading, name, found)
+        try:
+            _tell(reading, name, found)
+        except Exception as error:  # nothing that a file holds may cost the other files
+            reading.says(name, f"cannot be understood: {type(error).__name__}: {str(error)[:120]}")
     return reading
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from probes.files.memory_snapshot.sites import EARLIER, category, site
+from probes.files.memory_snapshot.sites import EARLIER, MOST_FRAMES, UNKNOWN, Frame, frame_of, origin
 
 ALIVE = ("active_allocated", "active_awaiting_free", "active_pending_free")
 GROWS, SHRINKS = ("segment_alloc", "segment_map"), ("segment_free", "segment_unmap")
@@ -26,7 +26,7 @@ class Origin:
     site: str
 
 
-OLDER = Origin(EARLIER, "")
+OLDER, NOBODY = Origin(EARLIER, ""), Origin(UNKNOWN, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +68,30 @@ class Device:
 
 
 class Origins:
-    """Stacks are shared by thousands of blocks; each is looked at once."""
+    """Frames are shared by the stacks of a pickle, and stacks by the blocks they asked for: each is looked at once.
+
+    They are known by their identity, so this must not outlive the document.
+    """
 
     def __init__(self) -> None:
-        self._by_stack: dict[int, Origin] = {}
+        self._stacks: dict[int, Origin] = {}
+        self._frames: dict[int, Frame | None] = {}
+        self._same: dict[tuple[str, str], Origin] = {}
 
     def of(self, frames: Any) -> Origin:
-        if not frames:
-            return Origin("unknown", "")
-        found = self._by_stack.get(id(frames))
+        if not frames or not isinstance(frames, list | tuple):
+            return NOBODY
+        found = self._stacks.get(id(frames))
         if found is None:
-            found = self._by_stack[id(frames)] = Origin(category(frames), site(frames))
+            told = origin(self._frame(frame) for frame in frames[:MOST_FRAMES])
+            found = self._stacks[id(frames)] = self._same.setdefault(told, Origin(*told))
         return found
+
+    def _frame(self, told: Any) -> Frame | None:
+        key = id(told)
+        if key not in self._frames:
+            self._frames[key] = frame_of(told)
+        return self._frames[key]
 
 
 def devices(document: Any) -> list[Device]:
@@ -104,7 +116,8 @@ def devices(document: Any) -> list[Device]:
 def _segment(told: dict[str, Any], device: Device) -> Segment:
     at = _whole(told.get("address"))
     blocks = []
-    for block in told.get("blocks") or ():
+    listed = told.get("blocks")
+    for block in listed if isinstance(listed, list | tuple) else ():
         if not isinstance(block, dict):
             continue
         size = _size(block.get("size"))

@@ -8,7 +8,9 @@ Core, DeepSpeed, Transformers, bitsandbytes and Apex.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 CATEGORIES = (
@@ -84,38 +86,49 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
 _KNOWN = tuple((category, re.compile(pattern)) for category, pattern in _PATTERNS)
 
 
-def category(frames: Any) -> str:
-    """The category of memory that this stack asked for."""
-    for frame in shown(frames, MOST_FRAMES):
-        for name, pattern in _KNOWN:
-            if pattern.search(frame):
-                return name
-    return UNKNOWN
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame as `file:function`, what its pattern says it is for, and whether it is PyTorch's own."""
+
+    text: str
+    category: str
+    library: bool
 
 
-def site(frames: Any) -> str:
-    """Where the memory was asked for: the innermost frame, and the innermost one outside PyTorch, outermost last."""
-    stack = [frame for frame in shown(frames, MOST_FRAMES) if not frame.startswith("??")]
-    if not stack:
-        return ""
-    own = next((frame for frame in stack if not _library(frame)), stack[-1])
-    return own if own == stack[0] else f"{stack[0]} < {own}"
+def frame_of(told: Any) -> Frame | None:
+    """The frame that an entry of a stack is; None for anything else."""
+    if not isinstance(told, dict):
+        return None
+    file, name = str(told.get("filename", ""))[-LONGEST:], str(told.get("name", ""))[:LONGEST]
+    return _known(f"{file.replace(chr(92), '/')}:{name}")
 
 
-def shown(frames: Any, most: int) -> list[str]:
-    """Frames as `file:function`, the innermost first; what is no frame is left out."""
-    found = []
-    for frame in frames[:most] if isinstance(frames, list | tuple) else ():
-        if isinstance(frame, dict):
-            file, name = str(frame.get("filename", ""))[-LONGEST:], str(frame.get("name", ""))[:LONGEST]
-            found.append(f"{file.replace(chr(92), '/')}:{name}")
-    return found
+@lru_cache(maxsize=1 << 16)
+def _known(text: str) -> Frame:
+    category = next((name for name, pattern in _KNOWN if pattern.search(text)), "")
+    library = "/torch/" in text or "::" in text or text.startswith(("torch/", "<", "??"))
+    return Frame(text, category, library)
 
 
-def emptied(frames: Sequence[Any]) -> bool:
+def origin(frames: Iterable[Frame | None]) -> tuple[str, str]:
+    """What a stack asked for memory for, and where: the innermost frame, and the innermost one outside PyTorch."""
+    category = inner = outer = own = ""
+    for frame in frames:
+        if frame is None:
+            continue
+        category = category or frame.category
+        if frame.text.startswith("??"):
+            continue
+        inner, outer = inner or frame.text, frame.text
+        if not own and not frame.library:
+            own = frame.text
+        if category and own:
+            break
+    own = own or outer
+    return category or UNKNOWN, inner if own == inner else f"{inner} < {own}"
+
+
+def emptied(frames: Any) -> bool:
     """Did the program itself ask to give the cache back?"""
-    return any(":empty_cache" in frame or "emptyCache" in frame for frame in shown(frames, 20))
-
-
-def _library(frame: str) -> bool:
-    return "/torch/" in frame or "::" in frame or frame.startswith(("torch/", "<", "??"))
+    first = frames[:20] if isinstance(frames, list | tuple) else ()
+    return any(f is not None and (":empty_cache" in f.text or "emptyCache" in f.text) for f in map(frame_of, first))
