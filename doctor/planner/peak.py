@@ -9,7 +9,7 @@ from doctor.planner.memory.breakdown import StageMemory, stage_memory
 from doctor.planner.memory.states import states
 from doctor.planner.parameters import RankParameters, layer_parameters
 from doctor.planner.shape import Shape
-from doctor.planner.stages import stages
+from doctor.planner.stages import Chunk, stages
 
 
 def peak(job: Job) -> StageMemory:
@@ -20,7 +20,7 @@ def peak(job: Job) -> StageMemory:
     they hold as many layers and fewer micro-batches, unless layers differ: then all are looked at.
     """
     parts = stages(job)
-    chosen = range(len(parts)) if _differ(job) else sorted({0, min(1, len(parts) - 1), len(parts) - 1})
+    chosen = range(len(parts)) if _differ(job) else sorted({0, _second(job, parts), len(parts) - 1})
     return max((stage_memory(job, stage, parts[stage]) for stage in chosen), key=lambda memory: memory.high)
 
 
@@ -41,6 +41,14 @@ def in_layers(shape: Shape) -> tuple[float, float]:
     layers = [layer_parameters(shape, layer) for layer in range(shape.layers)]
     experts = sum(layer.experts for layer in layers)
     return sum(layer.total for layer in layers) - experts, experts
+
+
+def _second(job: Job, parts: tuple[tuple[Chunk, ...], ...]) -> int:
+    """The second stage where it may be fuller than the first, else the first."""
+    if len(parts) < 3:
+        return 0
+    layers = [sum(chunk.layers for chunk in parts[stage]) for stage in (0, 1)]
+    return int(layers[1] > layers[0] or (job.shape.moe is not None and job.shape.moe.dense_layers > 0))
 
 
 def _differ(job: Job) -> bool:

@@ -118,36 +118,55 @@ def _fitting(
             tally.layouts += 1
             hopeless = least(plain) > capacity
             smooth: set[int] = set()  # micro-batches whose bubble more chunks would not shorten any more
-            for vpp in chunk_counts(base, framework, layout, fixed):
+            needed: dict[int, int] = {}  # step of recomputation with which a micro-batch fits in one chunk a stage
+            counts = chunk_counts(base, framework, layout, fixed)
+            for number, vpp in enumerate(counts):
+                begin = 0
                 for micro in sizes:
                     job = _cut(plain, vpp, micro)
                     if fixed.get("grad_accum", job.micro_batches) != job.micro_batches or (vpp > 1 and problems(job)):
                         continue
-                    if micro in smooth:
+                    if micro in smooth or _between(job, counts, number):
                         continue
                     if bubble(job.schedule, layout.pp, job.micro_batches, vpp) < SMOOTH:
                         smooth.add(micro)
                     tally.considered += 1
-                    fitting = () if hopeless else tuple(_recomputed(job, framework, fixed, capacity))
+                    # More chunks and a larger micro-batch need more memory, so no less recomputation.
+                    begin = max(begin, needed.get(micro, 0))
+                    fitting = () if hopeless else tuple(_recomputed(job, framework, fixed, capacity, begin))
                     tally.too_big += not fitting
-                    yield from fitting
+                    yield from ((step, fullest) for _, step, fullest in fitting)
                     if not fitting:
-                        break  # a larger micro-batch needs more still
+                        break
+                    begin = fitting[0][0]
+                    if vpp == 1:
+                        needed[micro] = begin
+
+
+def _between(job: Job, counts: tuple[int, ...], number: int) -> bool:
+    """Is count `number` neither one chunk nor one of the two last that shorten the bubble?
+
+    More chunks hold less and wait less than fewer do, beyond the first cut, and cost transfers alone.
+    """
+    if not 0 < number < len(counts) - 2:
+        return False
+    return bubble(Schedule.INTERLEAVED, job.layout.pp, job.micro_batches, counts[number + 1]) >= SMOOTH
 
 
 def _recomputed(
-    job: Job, framework: Framework, fixed: Mapping[str, Any], capacity: float
-) -> Iterator[tuple[Job, StageMemory]]:
-    """The job with the least recomputation that fits for certain, and those before it that may fit."""
+    job: Job, framework: Framework, fixed: Mapping[str, Any], capacity: float, begin: int
+) -> Iterator[tuple[int, Job, StageMemory]]:
+    """The job with the least recomputation that fits for certain, and those before it that may fit, with the number of
+    the step of recomputation; those before step `begin` are known not to fit."""
     if "recompute" in fixed or "recompute_modules" in fixed or "recompute_layers" in fixed:
         names = ("recompute", "recompute_modules", "recompute_layers")
         steps = [apply(job, {name: fixed[name] for name in names if name in fixed})]
     else:
         steps = [_with(job, recompute) for recompute in framework.recomputes]
-    for step in steps:
-        fullest = peak(step)
+    for number in range(begin, len(steps)):
+        fullest = peak(steps[number])
         if fullest.low <= capacity:
-            yield step, fullest
+            yield number, steps[number], fullest
         if fullest.high <= capacity:
             return
 
