@@ -31,9 +31,9 @@ class LoadsReading:
 
 def is_packed_loads(path: Path) -> bool:
     """Is this a zip archive of arrays or tensors that holds loads? Such a one is read whole and not as a folder."""
-    from probes.files.expert_loads import arrays, from_arrays
+    from probes.files.expert_loads import arrays
 
-    return arrays.kind_of(path) in ("npz", "torch") and from_arrays.holds_loads(path)
+    return arrays.kind_of(path) in ("npz", "torch") and is_loads(path)
 
 
 def is_loads(path: Path) -> bool:
@@ -42,7 +42,7 @@ def is_loads(path: Path) -> bool:
 
     try:
         return from_arrays.holds_loads(path) if arrays.kind_of(path) else texts.holds_loads(path)
-    except (OSError, ValueError, MemoryError):
+    except Exception:  # whatever a damaged archive or table raises: it is none of ours
         return False
 
 
@@ -63,7 +63,7 @@ def read_loads(files: Sequence[tuple[Path, str]]) -> LoadsReading:
             first = first or name
         except LoadError as error:
             reading.says(name, str(error))
-        except (OSError, ValueError, MemoryError, RecursionError) as error:
+        except Exception as error:  # nothing that a file holds may cost the other files
             reading.says(name, f"cannot be read: {str(error)[:200] or type(error).__name__}")
         if loads.odd > odd:
             reading.says(name, f"{loads.odd - odd} entries are no counts of tokens and were left out")

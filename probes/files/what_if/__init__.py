@@ -66,8 +66,8 @@ def read_what_if(files: Sequence[tuple[Path, str]]) -> WhatIfReading:
         except (ParquetError, Stuck) as error:
             reading.says(name, str(error))
             continue
-        except (OSError, KeyError, ValueError, csv.Error) as error:
-            reading.says(name, f"cannot be read: {str(error)[:200]}")
+        except Exception as error:  # nothing that a file holds may cost the other files
+            reading.says(name, f"cannot be read: {str(error)[:200] or type(error).__name__}")
             continue
         if steps.damaged:
             reading.says(name, f"{steps.damaged} rows have no number, place or time: they were left out")

@@ -316,3 +316,17 @@ def test_the_command_tells_uneven_from_even(
     launch = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-experts 16 --expert-model-parallel-size 8\n"
     (tmp_path / "run.sh").write_text(launch)
     assert roots(tmp_path, capsys) == ["moe-load-imbalance"]
+
+
+@pytest.mark.parametrize("form", [as_npz, as_torch])
+def test_archives_with_changed_bytes_end_nothing(form: Callable[[Path, Counts], Path], tmp_path: Path) -> None:
+    path = form(tmp_path, uneven())
+    data = path.read_bytes()
+    chance = random.Random(11)
+    for _ in range(100):
+        changed = bytearray(data)
+        for _ in range(4):
+            changed[chance.randrange(len(changed))] = chance.randrange(256)
+        path.write_bytes(changed)
+        is_packed_loads(path)
+        read_loads([(path, path.name)])
