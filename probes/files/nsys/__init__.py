@@ -50,12 +50,15 @@ def is_nsys(path: Path) -> bool:
 
 def read_nsys(files: Sequence[tuple[Path, str]]) -> NsysReading:
     """Facts of the GPUs in `files`, each of which `is_nsys` takes for an export."""
+    from msgspec.structs import replace
+
     from probes.files.nsys.work import device_of, read_work
     from probes.files.trace.facts import file_facts, job_facts
     from probes.files.trace.model import Summary
 
     reading = NsysReading()
     told: list[tuple[str, Summary]] = []
+    unnamed = 0
     for path, name in files:
         try:
             with opened(path) as base:
@@ -82,7 +85,16 @@ def read_nsys(files: Sequence[tuple[Path, str]]) -> NsysReading:
         told.append((name, summary))
         if summary.rank is not None:
             reading.ranks[name] = summary.rank
-        facts = file_facts(summary, name, summary.rank, host or "?")
+        if summary.rank is not None:
+            facts = list(file_facts(summary, name, summary.rank, host or "?"))
+        else:
+            # Ranks are compared by the rules: a GPU whose rank nothing names is told under a number of its own.
+            facts = []
+            for place, device in enumerate(devices, unnamed):
+                facts += file_facts(replace(summary, devices=(device,)), name, place, host or "?")
+            last = unnamed + len(devices) - 1
+            reading.says(name, f"names no rank: its GPUs count as ranks {unnamed} to {last} here")
+            unnamed = last + 1
         reading.facts += [fact for fact in facts if fact.name not in NOT_READ]
     reading.facts += job_facts(told)
     return reading

@@ -146,3 +146,17 @@ def test_a_real_job_that_copies_most_of_the_time() -> None:
         assert round(facts["trace.exposed_memory_share"], 2) == 0.97
         assert facts["trace.kernels"] == 1721
         assert facts["trace.busy_us"] + facts["trace.idle_us"] == pytest.approx(facts["trace.span_us"], abs=1e-6)
+
+
+@pytest.mark.skipif(not DATA or not REAL.exists(), reason="PDOCTOR_DATA names no folder with a real export")
+def test_the_report_says_that_it_copies(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["analyze", str(REAL), "--json"])
+    report: dict[str, Any] = valid(capsys.readouterr().out)
+    assert "PRF036" in {finding["rule"] for finding in report["findings"]}
+
+
+def test_gpus_without_a_rank_are_told_as_ranks_of_their_own(tmp_path: Path) -> None:
+    path = export(tmp_path / "a.sqlite", [(0, 100, 0, PID, GEMM), (0, 300, 1, PID, GEMM)])
+    assert told(path, "rank:0")["trace.compute_us"] == 0.1
+    assert told(path, "rank:1")["trace.compute_us"] == 0.3
+    assert "its GPUs count as ranks 0 to 1 here" in remarks(path)
