@@ -56,28 +56,34 @@ class Step:
 
 def derive(store: FactStore) -> Iterator[Fact]:
     """Facts of each run that has progress lines; of the job when there is one run."""
-    by_run: dict[str, list[Event]] = defaultdict(list)
-    for name in SERIES:
-        for event in store.events(name):
-            if name != "progress.bar" or is_training_bar(event):
-                by_run[event.run].append(event)
-    if tabled := steps(store):
-        by_run["job"] += tabled
+    by_run = by_runs(store)
     busy = [(value, e) for e in store.events("monitor.gpu_busy") if (value := number(e, "percent")) is not None]
     if busy:
         yield _fact("job.gpu_busy", median(value for value, _ in busy) / 100, "job", [busy[0][1]])
     for run, events in by_run.items():
         entity = "job" if len(by_run) == 1 else f"run:{run}"
-        log = _longest_log(events)
+        log = longest_log(events)
         yield from _times(entity, log)
         yield from _levels(entity, log, store)
+
+
+def by_runs(store: FactStore) -> dict[str, list[Event]]:
+    """The lines and rows of tables that tell of progress, by run."""
+    found: dict[str, list[Event]] = defaultdict(list)
+    for name in SERIES:
+        for event in store.events(name):
+            if name != "progress.bar" or is_training_bar(event):
+                found[event.run].append(event)
+    if tabled := steps(store):
+        found["job"] += tabled
+    return found
 
 
 def is_training_bar(event: Event) -> bool:
     return is_training(str(event.fields.get("label", "")))
 
 
-def _longest_log(events: Sequence[Event]) -> list[Event]:
+def longest_log(events: Sequence[Event]) -> list[Event]:
     """Ranks print the same steps: the file with most progress lines stands for the run."""
     by_path: dict[str, list[Event]] = defaultdict(list)
     for event in events:
