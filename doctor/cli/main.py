@@ -54,6 +54,9 @@ def run(args: list[str]) -> int:
     try:
         status = pdoctor.main(args=args, prog_name="pdoctor", standalone_mode=False, obj=args)
         sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)
+        return USAGE
     except click.ClickException as error:
         print(f"pdoctor: {visible(' '.join(error.format_message().split()))}", file=sys.stderr)
         return USAGE

@@ -117,3 +117,13 @@ def test_an_explanation_is_not_given_as_json(capsys: pytest.CaptureFixture[str])
     assert run(["analyze", str(SAMPLE), "--json", "--explain", "HNG009"]) == 2
     shown = capsys.readouterr()
     assert shown.out == "" and "has no JSON form" in shown.err
+
+
+@pytest.mark.parametrize("command", [["analyze"], ["plan"], ["rules"], ["rules", "search"]])
+def test_a_command_without_arguments_shows_its_help_line_by_line(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(command) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("Usage: pdoctor") and "\nOptions:\n" in err
