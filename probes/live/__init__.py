@@ -1,0 +1,1 @@
+"""Probes that put load on the machine: they run only when they are asked for."""

@@ -1,0 +1,1 @@
+"""Collective tests between live ranks: bandwidth, latency, correctness, and which host or link is slow."""

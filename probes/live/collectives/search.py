@@ -1,0 +1,138 @@
+"""Finds the slow node or the slow link among many by measuring pairs.
+
+A pair runs at the speed of the slowest of its two ends and its path. So a node is slow when it is slow with everybody,
+a path when its ends are quick with others. Few nodes all meet each other. Many meet their neighbours on the ring,
+which is where collectives run, and two drawn partners: a number of rounds that does not grow with the nodes. What looks
+slow is measured again with partners that are above suspicion, and only these measurements count, since the first were
+picked for being slow.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import TypeAlias
+
+from probes.live.collectives.rounds import matching, pair, ring, scheduled, tournament
+from probes.live.collectives.statistics import NOISY, Pair, Usual, usual
+
+Search: TypeAlias = Generator[list[Pair], Mapping[Pair, float], "Verdict"]
+
+ALL_MEET = 16
+"""Up to so many nodes every pair is measured."""
+
+DRAWN, AGAIN = 2, 4
+"""Random partners of a node where not all meet; and how often a suspect is measured again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the pairs say. `nodes` and `links` are slow; `share` is their rate over the usual one.
+
+    `judged` is false where nothing can be said: one pair alone, measurements that spread too much, or no node
+    above suspicion. `tested` of `pairs` were measured, in `rounds` rounds.
+    """
+
+    nodes: tuple[int, ...]
+    links: tuple[Pair, ...]
+    share: Mapping[int | Pair, float]
+    usual: Usual
+    judged: bool
+    why: str
+    tested: int
+    pairs: int
+    rounds: int
+
+
+def search(nodes: int, draw: random.Random) -> Search:
+    """Yields rounds of pairs, is sent the rate of each (B/s, both directions at once), and returns the verdict."""
+    measured: defaultdict[Pair, list[float]] = defaultdict(list)
+    rounds = 0
+    for these in _first_rounds(nodes, draw):
+        rounds += 1
+        _note(measured, (yield these))
+    norm = usual(rate for rates in measured.values() for rate in rates)
+
+    def verdict(bad: Mapping[int, float], worse: Mapping[Pair, float], why: str = "") -> Verdict:
+        share = {key: value / norm.rate for found in (bad, worse) for key, value in found.items()}
+        every = nodes * (nodes - 1) // 2
+        links = tuple(sorted(worse)) if not why else ()
+        told = tuple(sorted(bad)) if not why else ()
+        return Verdict(told, links, share, norm, not why, why, len(measured), every, rounds)
+
+    if nodes < 3:
+        return verdict({}, {}, "one pair has nothing to be compared with")
+    slow = {ends for ends, rates in measured.items() if norm.slow(rates)}
+    if not slow:
+        return verdict({}, {}, "healthy pairs differ too much" if norm.spread > 2 * NOISY else "")
+    suspects = [node for node in range(nodes) if _often(node, measured, slow)]
+    cleared = sorted({node for ends in measured if ends not in slow for node in ends})
+    cleared.sort(key=lambda node: (node in suspects, sum(node in ends for ends in slow)))
+    if not cleared:
+        return verdict({}, {}, "no node is above suspicion")
+    again: defaultdict[Pair, list[float]] = defaultdict(list)
+    for these in scheduled(_with_cleared(suspects, cleared, slow)):
+        rounds += 1
+        _note(again, (yield these))
+    bad = {node: median(_of(node, again)) for node in suspects if _confirmed(node, again, norm)}
+    candidates = sorted(ends for ends in slow if not set(ends) & bad.keys())
+    last: defaultdict[Pair, list[float]] = defaultdict(list)
+    for these in scheduled(ends for ends in candidates for _ in range(AGAIN)):
+        rounds += 1
+        _note(last, (yield these))
+    worse = {ends: median(rates) for ends, rates in last.items() if norm.slow(rates)}
+    noisy = norm.spread > NOISY and (bad or worse)
+    return verdict(bad, worse, "healthy pairs differ too much" if noisy else "")
+
+
+def _first_rounds(nodes: int, draw: random.Random) -> list[list[Pair]]:
+    if nodes <= ALL_MEET:
+        return list(tournament(nodes)) if nodes > 1 else []
+    return [*scheduled(ring(nodes)), *(matching(nodes, draw) for _ in range(DRAWN))]
+
+
+def _note(measured: defaultdict[Pair, list[float]], rates: Mapping[Pair, float]) -> None:
+    for ends, rate in rates.items():
+        measured[ends].append(rate)
+
+
+def _of(node: int, measured: Mapping[Pair, list[float]]) -> list[float]:
+    return [rate for ends, rates in measured.items() if node in ends for rate in rates]
+
+
+def _often(node: int, measured: Mapping[Pair, list[float]], slow: set[Pair]) -> bool:
+    """Is the node slow with at least half of those it met?"""
+    met = [ends for ends in measured if node in ends]
+    return bool(met) and 2 * sum(ends in slow for ends in met) >= len(met)
+
+
+def _with_cleared(suspects: list[int], cleared: list[int], slow: set[Pair]) -> list[Pair]:
+    """Every suspect several times with others that were quick with somebody, where it can be such as it was not slow with."""
+    best = cleared[: max(2 * len(suspects), AGAIN)]
+    found = []
+    for turn in range(AGAIN):
+        for at, node in enumerate(suspects):
+            met = [other for other in best if other != node] or [other for other in cleared if other != node]
+            others = [other for other in met if pair(node, other) not in slow] or met
+            found += [pair(node, others[(at + turn) % len(others)])] if others else []
+    return found
+
+
+def _confirmed(node: int, again: Mapping[Pair, list[float]], norm: Usual) -> bool:
+    """A node is slow when it is slow with its new partners; one slow path among them is not enough."""
+    rates = _of(node, again)
+    return bool(rates) and norm.slow(rates)
+
+
+def drive(steps: Search, measure: Callable[[list[Pair]], Mapping[Pair, float]]) -> Verdict:
+    """Runs a search to its end; `measure` gives the rate of every pair of a round."""
+    try:
+        these = next(steps)
+        while True:
+            these = steps.send(measure(these))
+    except StopIteration as end:
+        verdict: Verdict = end.value
+        return verdict
