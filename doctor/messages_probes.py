@@ -44,6 +44,10 @@ TRACES: Sequence[tuple[str, str]] = (
     (r"work of (?P<n>\d+) devices in one file: .*", "一个文件中有 {n} 个设备的工作：分别说明"),
     (r"counts as rank (?P<n>\d+) here", "此处计为 rank {n}"),
     (r"is a second trace of rank (?P<n>\d+): .*", "是 rank {n} 的第二个 trace：以较晚的为准，此文件略去"),
+    (
+        r"records ranks that a trace of the PyTorch.*",
+        "所录 rank 已有 PyTorch profiler 的 trace：此文件略去，请单独分析",
+    ),
     (r"clocks of the ranks differ by up to (?P<ms>[\d.]+) ms: .*", "各 rank 时钟相差最多 {ms} ms：比较时不使用时钟"),
 )
 

@@ -14,6 +14,7 @@ from doctor.rulebase.pack import cache_folder
 from doctor.session.contents import File, beginning
 from doctor.session.notes import Note
 from doctor.session.quotes import agreed, shown_in
+from doctor.session.recordings import told_once
 from doctor.session.report import Input
 from probes.files.expert_loads import is_loads, read_loads
 from probes.files.flight_recorder import is_dump, read_dumps
@@ -122,6 +123,7 @@ def gather(files: Sequence[File], specs: Mapping[str, EventSpec], progress: Prog
     _logs(logs, specs, found)
     _remarks([file for file in readable if file.kind == "config"], runs, specs, found)
     found.inputs += [file.entry() for file in taken if file not in logs and file.kind != "trace"]
+    found.inputs, found.facts = told_once(found.inputs, found.facts)
     found.inputs.sort(key=lambda given: given.path)
     return found
 
