@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from doctor.messages_compare import TEXTS as COMPARE
 from doctor.messages_plan import TEXTS as PLAN
 
 LANGUAGES = ("en", "zh")
 
 TEXTS: Mapping[str, tuple[str, str]] = {
     **PLAN,
+    **COMPARE,
     # verdicts and summaries
     "verdict.healthy": ("healthy", "正常"),
     "verdict.problem": ("problem", "有问题"),
@@ -139,6 +141,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "checked.config.many": ("{n} job configurations: {names}", "{n} 个作业配置：{names}"),
     "checked.dump.one": ("{n} node dump: {names}", "{n} 个节点信息文件：{names}"),
     "checked.dump.many": ("{n} node dumps: {names}", "{n} 个节点信息文件：{names}"),
+    "checked.probe.one": ("{n} probe of this node: {names}", "本节点的 {n} 个探针：{names}"),
+    "checked.probe.many": ("{n} probes of this node: {names}", "本节点的 {n} 个探针：{names}"),
+    "probes.head": ("Looked at this node:", "已查看本节点："),
+    "probes.facts.one": ("{n} fact", "{n} 项事实"),
+    "probes.facts.many": ("{n} facts", "{n} 项事实"),
+    "probes.files.one": ("{n} text", "{n} 份文本"),
+    "probes.files.many": ("{n} texts", "{n} 份文本"),
+    "probes.nothing": ("nothing there", "没有内容"),
     "checked.table.one": ("{n} table: {names}", "{n} 个表格：{names}"),
     "checked.table.many": ("{n} tables: {names}", "{n} 个表格：{names}"),
     "checked.flight_recorder.one": ("{n} flight recorder dump, {size}", "{n} 个飞行记录器转储，{size}"),

@@ -41,7 +41,7 @@ NAMES = {
     "MEM",
     # the planner's
     "TP", "CP", "EP", "DP", "PP", "GiB", "ZeRO", "NVLink", "MFU", "LoRA", "DCP", "LOG",
-    "micro", "batch", "token", "all", "to", "mbs", "facts", "run", "step", "time", "torch", "dist",
+    "repeat", "PATH", "micro", "batch", "token", "all", "to", "mbs", "facts", "run", "step", "time", "torch", "dist",
 }  # fmt: skip
 """Field-standard words and names that are the same in both languages."""
 

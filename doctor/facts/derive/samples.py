@@ -16,7 +16,7 @@ NEEDS = (
 )
 GIVES = (
     *("run.step_time_blocks", "run.tokens_per_s_gpu_blocks", "run.samples_per_s_blocks", "run.tflops_blocks"),
-    *("run.mfu_blocks", "run.last_step"),
+    *("run.mfu_blocks", "run.last_step", "run.global_batch"),
 )
 BLOCKS = 20
 """Steps in a row resemble each other; medians of blocks do so far less, and twenty show the spread of a median."""
@@ -47,6 +47,8 @@ def derive(store: FactStore) -> Iterator[Fact]:
             yield _fact("run.last_step", max(step.number for step in steps), entity, steps[-1].event)
             times = [step.seconds for step in steady(steps)]
             yield _fact("run.step_time_blocks", blocks(times), entity, steps[0].event)
+        if batches := [(value, event) for event in log if (value := number(event, "global_batch")) is not None]:
+            yield _fact("run.global_batch", int(batches[-1][0]), entity, batches[-1][1])
         for name, field, scale in RATES:
             found = [(value * scale, event) for event in log if (value := number(event, field)) is not None]
             found = found[1:] if len(found) > 2 else found

@@ -26,3 +26,8 @@ def test_a_run_tells_its_times_and_rates_without_the_warm_up() -> None:
     assert found["run.step_time_blocks"] == (2.0,) * 7
     assert found["run.mfu_blocks"] == pytest.approx((0.4,) * 7)
     assert found["run.last_step"] == 7
+
+
+def test_the_batch_is_the_last_that_the_lines_state() -> None:
+    lines = [line("progress.step", n, step=n, step_time_s=2.0, global_batch=16 * n) for n in range(1, 4)]
+    assert values([*derive(store_of(*lines))])["run.global_batch"] == 48
