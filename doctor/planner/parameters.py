@@ -69,10 +69,15 @@ def rank_parameters(job: Job, chunks: tuple[Chunk, ...]) -> RankParameters:
     """Parameters on a rank of the pipeline stage that holds `chunks`."""
     shape, tp = job.shape, job.layout.tp
     layers = experts = 0.0
+    counts = {False: 0, True: 0}  # layers with experts or without
     for chunk in chunks:
         for layer, count in alike(shape, chunk.first, chunk.layers):
-            dense, routed = _on_rank(job, layer_parameters(shape, layer))
+            counts[shape.is_moe(layer)] += count
+    for moe, count in counts.items():
+        if count:
+            dense, routed = _on_rank(job, _layer(shape, moe))
             layers, experts = layers + dense * count, experts + routed * count
+    for chunk in chunks:
         if chunk.head:
             layers += _norm(shape)
             for _ in range(shape.mtp_layers):

@@ -144,13 +144,13 @@ def _fitting(
 
 
 def _between(job: Job, counts: tuple[int, ...], number: int) -> bool:
-    """Is count `number` neither one chunk nor one of the two last that shorten the bubble?
+    """Is count `number` neither one chunk nor the last that shortens the bubble?
 
     More chunks hold less and wait less than fewer do, beyond the first cut, and cost transfers alone.
     """
-    if not 0 < number < len(counts) - 2:
+    if not 0 < number < len(counts) - 1:
         return False
-    return bubble(Schedule.INTERLEAVED, job.layout.pp, job.micro_batches, counts[number + 1]) >= SMOOTH
+    return bubble(Schedule.INTERLEAVED, job.layout.pp, job.micro_batches, counts[number]) >= SMOOTH
 
 
 def _recomputed(

@@ -36,6 +36,13 @@ class Part:
         return self.dense + self.moe
 
 
+def like(shape: Shape, chunk: Chunk) -> tuple[int, ...]:
+    """The same for chunks that hold the same kinds of layers, as many of each, and the same ends."""
+    moe = shape.moe
+    uniform = moe is None or (moe.every == 1 and chunk.first >= moe.dense_layers)
+    return (-1 if uniform else chunk.first, chunk.layers, chunk.embedding, chunk.head)
+
+
 def alike(shape: Shape, first: int, layers: int) -> tuple[tuple[int, int], ...]:
     """Layers from number `first` on by kind, with experts or without: the number of one of them, and how many."""
     moe = shape.moe

@@ -17,7 +17,7 @@ from doctor.planner.memory.moments import Load, moments
 from doctor.planner.memory.overhead import context, reserve_factor
 from doctor.planner.memory.states import states
 from doctor.planner.parameters import rank_parameters
-from doctor.planner.stages import Chunk, alike, stages
+from doctor.planner.stages import Chunk, alike, like, stages
 
 # Share by which allocated memory may differ either way: half of the measured configurations lie within a third of it.
 SPREAD = 0.05
@@ -89,9 +89,13 @@ def stage_memory(job: Job, stage: int, chunks: tuple[Chunk, ...]) -> StageMemory
     fixed = states(job, held)
     layers = kinds(job, chunks)
     kept = {kind: _kept(job, layer) for kind, layer in layers.items()}
-    activations = sum(
-        count * _chunk(job, chunk, kept) for count, chunk in zip(in_flight(job, stage), chunks, strict=True)
-    )
+    activations = 0.0
+    sizes: dict[tuple[int, ...], float] = {}  # interleaved stages hold many chunks of one size
+    for count, chunk in zip(in_flight(job, stage), chunks, strict=True):
+        key = like(job.shape, chunk)
+        if key not in sizes:
+            sizes[key] = _chunk(job, chunk, kept)
+        activations += count * sizes[key]
     if job.offload_activations:  # the layer at work and the next or last one on its way
         activations = min(activations, 2 * max(kept.values(), default=0.0) * job.tokens)
     extra = buffers(job, chunks, held)
