@@ -9,15 +9,14 @@ from pathlib import Path
 import click
 
 from doctor.cli import options
-from doctor.cli.main import FOUND, OK, UNDETERMINED
 from doctor.cli.settings import SEVERITIES
+from doctor.cli.tell import Telling, tell
 from doctor.messages import say
 from doctor.rulebase.load import load_rulebase
-from doctor.session.analyze import STDIN, judge, read_paths
+from doctor.session.analyze import STDIN, read_paths
 from doctor.session.answers import Answers, add_answers, read_answers
 from doctor.session.answers import save_answers as save_answers_to
 from doctor.session.inputs import InputError
-from doctor.session.report import Report
 
 
 @click.command(no_args_is_help=True)
@@ -80,45 +79,11 @@ def analyze(
         material = read_paths(paths, loaded, stdin=stdin, progress=options.progress(quiet))
     except InputError as error:
         raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
-    report = judge(material, told)
-    if explain is not None:
-        return _explain(report, explain, lang, no_color)
-    if as_json:
-        from doctor.views.json import render
-
-        sys.stdout.write(render(report, lang, facts))
-    else:
-        from doctor.views.text import print_report
-
-        print_report(report, sys.stdout, lang, verbose, not no_color, facts)
-        if not no_input and stdin is None and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
-            from doctor.cli.ask import converse
-
-            first = report
-            report, told = converse(material, told, report, lang, not no_color)
-            if _roots(report) != _roots(first):
-                print()
-                print_report(report, sys.stdout, lang, verbose, not no_color, facts)
-    if save_answers is not None:
+    ask = not no_input and stdin is None
+    ended, told = tell(material, told, Telling(as_json, explain, facts, fail_on, lang, no_color, verbose, quiet, ask))
+    if save_answers is not None and explain is None:
         _save(save_answers, told, lang)
-    if as_json and not quiet:
-        from doctor.views.present import warnings
-
-        for text in warnings(report, lang):
-            options.note(text)
-    return status(report, fail_on)
-
-
-def status(report: Report, fail_on: str) -> int:
-    """The exit status: findings at or above `fail_on`, else what the verdict says."""
-    limit = SEVERITIES.index(fail_on)
-    if any(SEVERITIES.index(root.severity) <= limit for root in report.diagnosis.roots):
-        return FOUND
-    return UNDETERMINED if report.diagnosis.verdict == "undetermined" else OK
-
-
-def _roots(report: Report) -> list[str]:
-    return [root.rule.id for root in report.diagnosis.roots]
+    return ended
 
 
 def _same(path: str, other: str | None) -> bool:
@@ -131,13 +96,3 @@ def _save(path: str, told: Answers, lang: str) -> None:
     except OSError as error:
         raise click.UsageError(say(lang, "answers.unwritable", path=path, reason=error.strerror or error)) from None
     options.note(say(lang, "ask.saved", path=path))
-
-
-def _explain(report: Report, name: str, lang: str, no_color: bool) -> int:
-    from doctor.views.explain import UnknownNameError, print_explanation
-
-    try:
-        print_explanation(report, name, sys.stdout, lang, not no_color)
-    except UnknownNameError as error:
-        raise click.UsageError(str(error)) from None
-    return OK

@@ -98,11 +98,11 @@ def _read(
     if paths and not any(given.kind for given in gathered.inputs):
         raise InputError((notes + [note for given in gathered.inputs for note in given.notes])[0])
     known = (*gathered.facts, *facts)
-    configs = _configs(files, gathered.inputs)
+    configs = configs_of(files, gathered.inputs)
     return Material(loaded, tuple(gathered.inputs), known, tuple(gathered.events), tuple(notes), configs)
 
 
-def _configs(files: Sequence[File], inputs: Sequence[Input]) -> tuple[tuple[str, bytes], ...]:
+def configs_of(files: Sequence[File], inputs: Sequence[Input]) -> tuple[tuple[str, bytes], ...]:
     named = {given.path for given in inputs if given.kind == "config"}
     chosen = [file for file in files if file.name in named and file.bytes <= LARGEST_CONFIG][:MOST_CONFIGS]
     found = []

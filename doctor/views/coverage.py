@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.facts.model import Quality, fact_spec
+from doctor.facts.model import Fact, Quality, fact_spec
 from doctor.messages import TEXTS, say, say_count
 from doctor.rulebase.errors import RuleError
 from doctor.session.report import Report
@@ -26,6 +26,9 @@ def checked(report: Report, lang: str) -> list[str]:
         paths = [given.path for given in report.inputs if given.kind == kind]
         if paths:
             lines.append(say_count(lang, f"checked.{kind}", len(paths), names=names_of(paths)))
+    looked = [given.path.removeprefix("probe ") for given in report.inputs if given.kind == "probe"]
+    if looked:
+        lines.append(say_count(lang, "checked.probe", len(looked), names=", ".join(looked)))
     recorded = [given for given in report.inputs if given.kind == "flight_recorder"]
     if recorded:
         lines.append(
@@ -58,16 +61,15 @@ def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
         provider = next(iter(spec.providers), "") if spec else "log"
         if not provider.startswith("derive") and provider != "question":  # computed, or nothing that could be read
             wanted.setdefault(_provider(provider), []).append(name.removeprefix("event:"))
-    lines = []
+    failures = [fact for fact in report.store.facts() if fact.quality is Quality.FAILED]
+    looked = any(given.kind == "probe" for given in report.inputs)
+    lines = [_failed(fact, lang) for fact in failures] if looked else []
     for key, names in wanted.items():
         more = len(names) - MAX_NAMES
         shown = ", ".join(names[:MAX_NAMES])
         why = say(lang, "missing.why.some", names=shown, n=more) if more > 0 else say(lang, "missing.why", names=shown)
         lines.append((say(lang, key), why))
-    for fact in report.store.facts():
-        if fact.quality is Quality.FAILED:
-            what = say(lang, "failed.fact", name=fact.name, where=places([fact.entity], lang))
-            lines.append((what, str(fact.value)))
+    lines += [] if looked else [_failed(fact, lang) for fact in failures]
     lines += [pair for pair in (plan_report.gap(report, lang),) if pair]
     by_file: dict[str, list[RuleError]] = {}
     for problem in report.problems:
@@ -78,6 +80,10 @@ def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
         why = place + first.message + (say(lang, "rules.more", n=more) if more else "")
         lines.append((say(lang, "rules.left_out", path=path), why))
     return lines
+
+
+def _failed(fact: Fact, lang: str) -> tuple[str, str]:
+    return say(lang, "failed.fact", name=fact.name, where=places([fact.entity], lang)), str(fact.value)
 
 
 def _provider(name: str) -> str:

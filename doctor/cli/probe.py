@@ -1,0 +1,43 @@
+"""`pdoctor probe`: the probes of a node, listed or run by name."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from doctor.cli import options
+from doctor.cli.main import OK
+from doctor.rulebase.errors import suggestion
+from doctor.session.node import known_probes, look, this_host
+from doctor.views.probes import outcomes_json, print_facts, print_outcomes, print_specs, specs_json
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--python", type=click.Path(dir_okay=False), metavar="PATH", help="The job's Python interpreter.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
+@options.lang
+@options.no_color
+def probe(names: tuple[str, ...], python: str | None, as_json: bool, lang: str, no_color: bool) -> int:
+    """List the probes of a node, or run those that are named and show what they find.
+
+    All of them only read: a job that runs is not disturbed.
+    """
+    known = known_probes()
+    for name in names:
+        if name not in known:
+            raise click.UsageError(f"no probe is called {name}{suggestion(name, known)}")
+    if not names:
+        if as_json:
+            sys.stdout.write(specs_json(known.values()))
+        else:
+            print_specs(known.values(), lang, not no_color)
+        return OK
+    outcomes = look(this_host(python=python or ""), names)
+    if as_json:
+        sys.stdout.write(outcomes_json(outcomes))
+    else:
+        print_outcomes(outcomes, lang, not no_color)
+        print_facts(outcomes, not no_color)
+    return OK

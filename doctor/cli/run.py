@@ -1,0 +1,81 @@
+"""`pdoctor run`: looks at the node it runs on, finds the job there, and diagnoses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from doctor.cli import options
+from doctor.cli.settings import SEVERITIES
+from doctor.cli.tell import Telling, tell
+from doctor.messages import say
+from doctor.rulebase.load import load_rulebase
+from doctor.session.answers import Answers, add_answers, read_answers
+from doctor.session.inputs import InputError
+from doctor.session.node import look, read_node, this_host
+
+
+@click.command()
+@click.option("--log", "logs", multiple=True, type=click.Path(), metavar="PATH", help="The job's log, or a folder.")
+@click.option("--config", "configs", multiple=True, type=click.Path(), metavar="PATH", help="The job's configuration.")
+@click.option("--python", type=click.Path(dir_okay=False), metavar="PATH", help="The job's Python interpreter.")
+@click.option("--json", "as_json", is_flag=True, help="The report as JSON, for programs.")
+@click.option("--explain", metavar="RULE|CAUSE", help="Show how a rule or cause came out, or why it did not.")
+@click.option("--facts", is_flag=True, help="Add everything that is known of the node, with its source.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(SEVERITIES),
+    default="degraded",
+    show_default=True,
+    help="Exit with 1 for root causes of this severity or graver.",
+)
+@click.option("--answers", type=click.Path(), metavar="FILE", help="YAML with facts and answers to questions.")
+@click.option(
+    "--answer", "words", multiple=True, metavar="QUESTION=KEY", help="One answer; may be given several times."
+)
+@click.option("--no-input", is_flag=True, help="Ask nothing, even on a terminal.")
+@options.rules
+@options.lang
+@options.no_color
+@click.option("-v", "--verbose", is_flag=True, help="All evidence and everything that was checked.")
+@options.quiet
+def run(
+    logs: tuple[str, ...],
+    configs: tuple[str, ...],
+    python: str | None,
+    as_json: bool,
+    explain: str | None,
+    facts: bool,
+    fail_on: str,
+    answers: str | None,
+    words: tuple[str, ...],
+    no_input: bool,
+    rules: tuple[Path, ...],
+    lang: str,
+    no_color: bool,
+    verbose: bool,
+    quiet: bool,
+) -> int:
+    """Find what is wrong on this node and with the job on it.
+
+    Looks at GPUs, network, limits, kernel log and environment without disturbing the job, and diagnoses what it
+    finds. What could not be looked at is listed with its reason. Nothing is changed.
+    """
+    if explain is not None and as_json:
+        raise click.UsageError("--explain is for people and has no JSON form: leave one of the two out")
+    try:
+        loaded = load_rulebase(rules)
+        base = loaded.base
+        told = read_answers(answers, base.catalogue, base.questions) if answers else Answers()
+        told = add_answers(told, words, base.questions)
+        outcomes = look(this_host(python=python or ""))
+        material = read_node(outcomes, loaded, [*logs, *configs])
+    except InputError as error:
+        raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
+    how = Telling(as_json, explain, facts, fail_on, lang, no_color, verbose, quiet, not no_input)
+    if not as_json and explain is None:
+        from doctor.views.probes import print_outcomes
+
+        print_outcomes(outcomes, lang, not no_color)
+    return tell(material, told, how)[0]

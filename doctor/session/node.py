@@ -1,0 +1,151 @@
+"""The node this runs on: its probes run side by side, and what they find is judged like files that were given."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from doctor.facts.model import Fact, Quality
+from doctor.rulebase.load import Loaded
+from doctor.session.analyze import Material, configs_of
+from doctor.session.archives import expanded
+from doctor.session.contents import File
+from doctor.session.gather import gather
+from doctor.session.inputs import InputError, collect
+from doctor.session.notes import Note
+from doctor.session.report import Input
+from doctor.session.spool import Spool
+from probes.node.interface.host import Host, this_host
+from probes.node.interface.model import Place, Probe, ProbeSpec, Text, failed
+from probes.node.interface.registry import probes
+
+__all__ = ["Host", "Outcome", "ProbeSpec", "known_probes", "look", "read_node", "run_side_by_side", "this_host"]
+
+MOST_GIVEN = 50_000
+"""Facts and files one probe may give."""
+
+Told = Callable[["Outcome"], None]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a probe went: what it found, how long it took, and whether it came to its end."""
+
+    spec: ProbeSpec
+    facts: list[Fact] = field(default_factory=list)
+    texts: list[Text] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def found(self) -> list[Fact]:
+        return [fact for fact in self.facts if fact.quality is not Quality.FAILED]
+
+    @property
+    def gaps(self) -> list[str]:
+        """Why it could not look, each reason once."""
+        return list(dict.fromkeys(str(fact.value) for fact in self.facts if fact.quality is Quality.FAILED))
+
+
+def known_probes() -> dict[str, ProbeSpec]:
+    return {probe.SPEC.name: probe.SPEC for probe in probes()}
+
+
+def look(host: Host, names: Sequence[str] = (), told: Told | None = None) -> list[Outcome]:
+    """Runs the probes called `names`, or all, at the same time; each has the time its description gives it.
+
+    A probe that does not end in time or that breaks leaves what it found before, and a failed fact that says so.
+    """
+    return run_side_by_side([probe for probe in probes() if not names or probe.SPEC.name in names], host, told)
+
+
+def run_side_by_side(chosen: Sequence[Probe], host: Host, told: Told | None = None) -> list[Outcome]:
+    """How each of the probes went, in their order; `told` hears of each."""
+    running = [_Running(probe, host) for probe in chosen]
+    outcomes = []
+    for one in running:
+        outcomes.append(one.outcome())
+        if told is not None:
+            told(outcomes[-1])
+    return outcomes
+
+
+class _Running:
+    """A probe at work in a thread of its own, which nothing waits for once its time is over."""
+
+    def __init__(self, probe: Probe, host: Host) -> None:
+        self._probe, self._host = probe, host
+        self._given: list[Fact | Text | Place] = []
+        self._broken = ""
+        self._begin = self._end = time.monotonic()
+        self._thread = threading.Thread(target=self._work, name=f"probe {probe.SPEC.name}", daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        try:
+            for item in self._probe.probe(self._host):
+                if len(self._given) == MOST_GIVEN:
+                    self._broken = f"gave more than {MOST_GIVEN:,} facts: the rest was left out"
+                    break
+                self._given.append(item)
+        except Exception as error:
+            self._broken = f"the probe broke: {type(error).__name__}: {error}"
+        self._end = time.monotonic()
+
+    def outcome(self) -> Outcome:
+        spec = self._probe.SPEC
+        self._thread.join(max(self._begin + spec.seconds - time.monotonic(), 0.0))
+        late = self._thread.is_alive()
+        given = list(self._given)
+        reason = f"gave no answer within {spec.seconds:g} s" if late else self._broken
+        if reason:
+            given.append(failed(f"probe.{spec.name}", reason, self._host.node))
+        return Outcome(
+            spec,
+            [item for item in given if isinstance(item, Fact)],
+            [item for item in given if isinstance(item, Text)],
+            [item for item in given if isinstance(item, Place)],
+            (time.monotonic() if late else self._end) - self._begin,
+        )
+
+
+def read_node(outcomes: Sequence[Outcome], loaded: Loaded, paths: Sequence[str] = ()) -> Material:
+    """What the probes found, the files of the job they found, and the files at and below `paths`, to be judged.
+
+    Raises InputError when one of `paths` does not exist.
+    """
+    with Spool() as spool:
+        found = collect(paths)
+        notes = list(found.notes)
+        texts = [
+            File(str(path), text.name, size)
+            for text in (text for outcome in outcomes for text in outcome.texts)
+            for path, size, _ in (spool.save([text.text.encode()], spool.room),)
+        ]
+        taken = {os.path.realpath(path) for path, _ in found.files}
+        places = [place for place in _places(outcomes, notes) if os.path.realpath(place.path) not in taken]
+        files = expanded([*texts, *(File(path, path, size) for path, size in found.files), *places], spool, notes)
+        gathered = gather(files, loaded.base.events)
+        facts = [fact for outcome in outcomes for fact in outcome.facts]
+        inputs = (*(_input(outcome) for outcome in outcomes), *gathered.inputs)
+        configs = configs_of(files, gathered.inputs)
+        return Material(loaded, inputs, (*gathered.facts, *facts), tuple(gathered.events), tuple(notes), configs)
+
+
+def _places(outcomes: Sequence[Outcome], notes: list[Note]) -> Iterator[File]:
+    """Files of the job; one that has gone since costs a remark."""
+    for path in dict.fromkeys(place.path for outcome in outcomes for place in outcome.places):
+        try:
+            found = collect([path])
+        except InputError as error:
+            notes.append(error.note)
+            continue
+        notes += found.notes
+        yield from (File(name, name, size) for name, size in found.files)
+
+
+def _input(outcome: Outcome) -> Input:
+    return Input(f"probe {outcome.spec.name}", "probe", 0)

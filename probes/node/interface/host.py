@@ -1,0 +1,80 @@
+"""The host a probe looks at: its files below a root, its programs, its clock. Tests give another root."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MOST_TEXT = 1 << 20
+MOST_OUTPUT = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a program ended: its exit status, and what it printed."""
+
+    status: int
+    out: str
+    error: str
+
+
+def run(command: Sequence[str], seconds: float) -> Ran:
+    """Runs a program without input and in the C locale; OSError when that fails or lasts."""
+    environment = {**os.environ, "LC_ALL": "C"}
+    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "timeout": seconds, "env": environment}
+    try:
+        done = subprocess.run(command, check=False, **options)  # type: ignore[call-overload]
+    except subprocess.TimeoutExpired:
+        raise TimeoutError(f"{command[0]} gave no answer within {seconds:g} s") from None
+    out, error = (part[:MOST_OUTPUT].decode("utf-8", errors="replace") for part in (done.stdout, done.stderr))
+    return Ran(done.returncode, out, error)
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """`name` is what facts call the node; `python` the job's interpreter, where a person named it."""
+
+    name: str
+    root: Path = Path("/")
+    environ: Mapping[str, str] = field(default_factory=dict)
+    python: str = ""
+    clock: Callable[[], float] = time.time
+    run: Callable[[Sequence[str], float], Ran] = run
+
+    @property
+    def node(self) -> str:
+        return f"node:{self.name}"
+
+    def gpu(self, index: object) -> str:
+        return f"gpu:{self.name}/{index}"
+
+    def nic(self, device: str) -> str:
+        return f"nic:{self.name}/{device}"
+
+    def path(self, absolute: str) -> Path:
+        """Where the host's file `absolute` lies."""
+        return self.root / absolute.lstrip("/")
+
+    def text(self, absolute: str, most: int = MOST_TEXT) -> str:
+        """The head of a file, without the white space around it; OSError when it cannot be read."""
+        with self.path(absolute).open("rb") as file:
+            return file.read(most).decode("utf-8", errors="replace").strip()
+
+    def names(self, absolute: str) -> list[str]:
+        """What lies in a folder, in order; OSError when it cannot be listed."""
+        return sorted(os.listdir(self.path(absolute)), key=natural)
+
+
+def this_host(root: Path = Path("/"), python: str = "") -> Host:
+    return Host(socket.gethostname(), root, dict(os.environ), python)
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Sorts mlx5_2 before mlx5_10."""
+    return [(int(part) if part.isdecimal() else -1, part) for part in re.split(r"(\d{1,18})", name)]

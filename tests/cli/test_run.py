@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from doctor.cli.main import run
+from tests.views.test_json import valid
+
+
+def test_the_report_lists_how_each_probe_went(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "--no-input"]) in (0, 1)
+    shown = capsys.readouterr().out
+    assert shown.startswith("Looked at this node:") and "limits" in shown
+
+
+def test_the_json_report_holds_to_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["run", "--json", "--facts"])
+    data = valid(capsys.readouterr().out)
+    inputs, facts = data["inputs"], data["facts"]
+    assert isinstance(inputs, list) and isinstance(facts, dict)
+    assert {"probe limits"} <= {given["path"] for given in inputs if given["kind"] == "probe"}
+    assert facts["node.shm_total"][0]["quality"] == "measured"
+
+
+def test_the_log_that_is_named_is_part_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.75 GiB.\n")
+    assert run(["run", "--log", str(log), "--json"]) == 1
+    assert any(str(log) == given["path"] for given in json.loads(capsys.readouterr().out)["inputs"])
+
+
+def test_a_log_that_is_not_there_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "--log", "/no/such.log"]) == 2
+    assert "/no/such.log" in capsys.readouterr().err
+
+
+def test_probes_are_listed_and_run_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["probe", "--json"]) == 0
+    assert "limits" in {spec["name"] for spec in json.loads(capsys.readouterr().out)}
+    assert run(["probe", "limits", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert any(fact["name"] == "node.memlock" for fact in found["facts"])
+    assert run(["probe", "limitz"]) == 2
+    assert "did you mean" in capsys.readouterr().err
