@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from doctor.engine.diagnose import diagnose
-from doctor.engine.model import Diagnosis
+from doctor.engine.model import Diagnosis, Verdict
 from doctor.facts.derive import run_derivations
 from doctor.facts.model import Event, Fact
 from doctor.facts.store import FactStore
@@ -25,6 +25,7 @@ from doctor.session.notes import Note
 from doctor.session.patches import patched
 from doctor.session.report import Input, Patches, Report
 from doctor.session.spool import Spool
+from doctor.session.unread import unread
 from probes.files.trace import Progress
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ def judge(material: Material, answers: Answers) -> Report:
     store = FactStore([*material.facts, *answers.facts], material.events)
     broken = [Note("derivation.failed", "", {"reason": reason}) for reason in run_derivations(store)]
     diagnosis = diagnose(store, base, answers.asked)
+    if diagnosis.verdict is Verdict.HEALTHY and unread(material.inputs, material.facts):
+        diagnosis = replace(diagnosis, verdict=Verdict.UNDETERMINED)
     patches = patched(diagnosis, store, base)
     return Report(
         inputs=material.inputs,
