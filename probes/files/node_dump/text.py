@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from doctor.facts.model import Fact, Source, Value
 from probes.files.node_dump.commands import command_of, host_in_command, inline_output, is_bare_command, strip_wrappers
-from probes.files.node_dump.secrets import redact_text
+from probes.secrets import redact_text
 
 MAX_BYTES = 8 << 20
 MAX_LINE = 1 << 14

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts.model import Fact
-from probes.files.node_dump.secrets import redact
 from probes.files.node_dump.text import Block, Line
+from probes.secrets import redact
 
 KIND = "environment"
 MARKS = ("=", "environ(")

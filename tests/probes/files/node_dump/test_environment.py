@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from probes.files.node_dump import read_dump
-from probes.files.node_dump.secrets import HIDDEN, is_secret, redact_text
+from probes.secrets import HIDDEN, is_secret, redact_text
 from tests.probes.files.node_dump.dumps import facts, kinds, node, survives
 
 ENV = """\

@@ -1,0 +1,139 @@
+"""Takes secrets out of what was read, before anything keeps or shows it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+from urllib.parse import unquote
+
+from probes.secrets.forms import COMPILED, HINT
+from probes.secrets.names import holds_secret, is_secret, strength
+
+__all__ = ["HIDDEN", "Seen", "hide", "is_secret", "redact", "redact_text"]
+
+HIDDEN = "<redacted>"
+
+Seen: TypeAlias = Callable[[str, str], None]
+"""Is told the kind of each secret and the secret itself."""
+
+NAMED = re.compile(
+    r"(?P<name>(?<![\w-])-{0,2}[A-Za-z_][\w.-]{1,80})"
+    r"(?P<sign>\\?[\"']?(?:\s*(?:=>|:=|=|:)\s*|\s\.{3,}\s|(?<=[\"'])\s*,\s*)|\s+)"
+    r"(?P<value>\\?\"(?:[^\"\\]|\\.){0,1000}\"|'[^'\n]{0,1000}'|\\?[\"']?[^\s\"'\x00]+)"
+)
+"""`name=value`, `"name": "value"`, `--name value`, `name ..... value`."""
+NAME_HINT = re.compile(r"(?i:pass|pwd|secret|token|key|credential|auth|cookie|_dsn|_pat\b|signature|_sas\b)")
+ENCODED = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{20,}={0,2}|(?<==)[A-Za-z0-9+/_-]{20,}={0,2}")
+ESCAPED = re.compile(r"\S*%(?:3[aAdD]|40|2[fF])\S*")
+PRINTABLE = re.compile(rb"[\t\n\r\x20-\x7e]{12,}")
+LONGEST, DEPTH = 1 << 16, 2
+CLOSING = ",;)}]"
+REFERENCE = re.compile(r"\$\w+(?!\$)\b(?!\$)|\$[{(]|<\w+>")
+
+
+def redact(name: str, value: str) -> str:
+    """The value of a variable; `<redacted>` when the name says that it is a secret, else without those in it."""
+    return HIDDEN if value and is_secret(name) else redact_text(value)
+
+
+def redact_text(text: str) -> str:
+    """A line without secrets."""
+    return hide(text, lambda kind, secret: None)
+
+
+def hide(text: str, seen: Seen, depth: int = 0) -> str:
+    """One line of text with each secret replaced by `<redacted>`; what is beside the secrets stays as it is."""
+    if len(text) > LONGEST:
+        return "".join(hide(part, seen, depth) for part in _parts(text))
+    if HINT.search(text):
+        for kind, pattern in COMPILED:
+            text = pattern.sub(lambda match, kind=kind: _form(match, kind, seen), text)  # type: ignore[misc]
+    if NAME_HINT.search(text):
+        text = _named(text, seen)
+    if depth < DEPTH:
+        text = ENCODED.sub(lambda match: _encoded(match[0], seen, depth), text)
+        if "%" in text:
+            text = ESCAPED.sub(lambda match: _escaped(match[0], seen, depth), text)
+    return text
+
+
+def _parts(text: str) -> Iterator[str]:
+    """A very long line in parts that end between words, so that no pattern has far to look."""
+    at = 0
+    while at < len(text):
+        end = at + LONGEST
+        if end < len(text):
+            end = max(text.rfind(" ", at, end), text.rfind(",", at, end)) + 1 or end
+        yield text[at:end]
+        at = end
+
+
+def _form(match: re.Match[str], kind: str, seen: Seen) -> str:
+    named = "s" in match.re.groupindex and match["s"] is not None
+    start, end = match.span("s" if named else 0)
+    secret = match.string[start:end]
+    if HIDDEN in secret or REFERENCE.match(secret):
+        return match[0]
+    seen(kind, secret)
+    return match.string[match.start() : start] + HIDDEN + match.string[end : match.end()]
+
+
+def _named(text: str, seen: Seen) -> str:
+    parts, at = [], 0
+    while match := NAMED.search(text, at):
+        name, value = match["name"], match["value"]
+        flag, spaced = name.startswith("-"), match["sign"].isspace()
+        quote = re.match(r"\\?[\"']", value)
+        bare = value[len(quote[0]) : -len(quote[0])] if quote and len(value) > 2 * len(quote[0]) else value
+        bare = bare if quote else bare.rstrip(CLOSING)
+        wanted = (not spaced or flag) and holds_secret(name.lstrip("-"), bare) and HIDDEN not in bare
+        if not wanted or (spaced and bare.startswith("-")):
+            # The value may be the next name: `--name --other value`, `a: b=c`.
+            parts.append(text[at : match.start("value")])
+            at = match.start("value")
+            continue
+        end = match.end()
+        if not quote and strength(name) == 2 and match["sign"] == "=" and not text[: match.start()].strip():
+            rest = text[end:]
+            if rest.strip() and not re.search(r"[=/]|\s-|\.py\b|\||;|&", rest):  # a passphrase of several words
+                bare += rest.rstrip()
+        seen("named " + ("flag" if flag else "value"), bare)
+        parts.append(text[at : match.start("value")] + (quote[0] if quote else "") + HIDDEN)
+        at = match.start("value") + (len(quote[0]) if quote else 0) + len(bare)
+    return "".join(parts) + text[at:]
+
+
+def _encoded(word: str, seen: Seen, depth: int) -> str:
+    """Base64 of a text that holds a secret."""
+    plain = word.rstrip("=").translate(str.maketrans("-_", "+/"))
+    try:
+        data = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return word
+    if not PRINTABLE.fullmatch(data):
+        return word
+    found: list[str] = []
+    for line in data.decode("ascii").splitlines():
+        hide(line, lambda kind, secret: found.append(secret), depth + 1)
+        if re.fullmatch(r"[\w.-]{1,64}:\S{6,}", line):  # user:password, as in the header of basic authentication
+            found.append(line.partition(":")[2])
+    if not found:
+        return word
+    seen("base64", word)
+    for secret in found:
+        seen("within base64", secret)
+    return HIDDEN
+
+
+def _escaped(word: str, seen: Seen, depth: int) -> str:
+    """Percent escapes of a text that holds a secret."""
+    found: list[str] = []
+    plain = unquote(word)
+    if plain == word or hide(plain, lambda kind, secret: found.append(secret), depth + 1) == plain:
+        return word
+    for secret in found:
+        seen("percent-escaped", secret)
+    return HIDDEN
