@@ -74,7 +74,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     # the strategy
     "trace.whole": (
         "One copy of all states takes {states} GiB ({params} parameters of {each} B: weight, gradient, optimizer). "
-        "A GPU has {capacity}, so at least {gpus} GPUs must share them; there are {have}.",
+        "A GPU has {capacity}, so at least {gpus} GPUs must share them; the cluster has {have}.",
         "一份完整状态需要 {states} GiB（{params} 参数，每个 {each} B：权重、梯度、优化器）。"
         "单卡 {capacity} GiB，至少要 {gpus} 个 GPU 分担；现有 {have} 个。",
     ),
@@ -86,14 +86,18 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Data parallelism alone (DP {dp}): {peak} GiB on the fullest GPU.",
         "只用数据并行（DP {dp}）：最满的 GPU 需要 {peak} GiB。",
     ),
+    "trace.plain.full": (
+        "Data parallelism with all states shared out over its ranks (DP {dp}): {peak} GiB on the fullest GPU.",
+        "数据并行并在其 rank 间分片全部状态（DP {dp}）：最满的 GPU 需要 {peak} GiB。",
+    ),
     "trace.shard": (
         "Share the states over the data-parallel ranks ({sharding}), which costs no or few further bytes: {peak} GiB.",
         "在数据并行组内分片状态（{sharding}），几乎不增加通信量：{peak} GiB。",
     ),
     "trace.tensor": (
-        "Cut every layer over TP {tp}, no wider than the {per_node} GPUs that NVLink joins, for it talks several times "
+        "Cut every layer over TP {tp}, no wider than the {per_node} GPUs that {link} joins, for it talks several times "
         "in every layer: {peak} GiB.",
-        "用 TP {tp} 切分每一层，不超过 NVLink 相连的 {per_node} 个 GPU，因为每层都要通信多次：{peak} GiB。",
+        "用 TP {tp} 切分每一层，不超过 {link} 相连的 {per_node} 个 GPU，因为每层都要通信多次：{peak} GiB。",
     ),
     "trace.tensor.spare": (
         "The batch of {batch} sequences is too small for data parallelism over all GPUs: TP {tp} uses {gpus} of them.",
@@ -120,8 +124,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "专家分布到 EP {ep}；它借用数据并行的 rank，不增加 GPU 数：{peak} GiB。",
     ),
     "trace.experts_far": (
-        "Still too much: EP {ep} leaves the NVLink domain, so its all-to-alls use the network: {peak} GiB.",
-        "仍放不下：EP {ep} 超出 NVLink 域，all-to-all 走网络：{peak} GiB。",
+        "Still too much: EP {ep} leaves the {link} domain, so its all-to-alls use the network: {peak} GiB.",
+        "仍放不下：EP {ep} 超出 {link} 域，all-to-all 走网络：{peak} GiB。",
     ),
     "trace.recompute": (
         "Activations are what is left to save: {recompute} ({activations} GiB of them stay), for time: {peak} GiB.",
@@ -147,9 +151,24 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Nothing is left to cut: {peak} GiB do not fit in {capacity}. More GPUs, offloading, LoRA or a smaller model.",
         "已无可切分：{peak} GiB 放不进 {capacity} GiB。需要更多 GPU、卸载、LoRA 或更小的模型。",
     ),
+    "trace.stuck.perhaps": (
+        "Nothing is left to cut: {peak} GiB are likely, but up to {high} possible, and a GPU has {capacity}. More "
+        "GPUs, offloading, LoRA or a smaller model make it certain.",
+        "已无可切分：很可能需要 {peak} GiB，最多 {high} GiB，而单卡有 {capacity} GiB。"
+        "更多 GPU、卸载、LoRA 或更小的模型才能确定放下。",
+    ),
+    "trace.peak": ("{peak} (up to {high})", "{peak}（最多 {high}）"),
+    "plan.why.search": (
+        "These moves stop at the first layout that fits; the candidates are all layouts, compared by their step time.",
+        "以上推导止于第一个放得下的布局；下面的候选则按单步时间比较所有布局。",
+    ),
+    "plan.why.held": (
+        "These moves do without {names}, which --set holds: only the candidates keep to it.",
+        "以上推导未考虑固定的设置 {names}，只有候选遵守。",
+    ),
     # candidates
     "plan.searched": (
-        "{layouts} layouts are legal, {considered} with micro-batch and chunks; {too_big} of these do not fit.",
+        "Legal layouts: {layouts}; with micro-batch and chunks {considered}, of which {too_big} do not fit.",
         "合法布局 {layouts} 种，连同 micro-batch 与层块共 {considered} 种；其中 {too_big} 种放不下。",
     ),
     "plan.none": (
@@ -173,7 +192,15 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "> is the fastest that fits for certain; waits: share of the step that communication is not hidden.",
         "> 是确定放得下的最快者；等待：未被隐藏的通信占单步的比例。",
     ),
-    "plan.tied": (
+    "plan.none.near": (
+        "None comes near to fitting, so there is nothing to choose from.",
+        "没有一种接近放得下，因此没有可选的布局。",
+    ),
+    "plan.tied.one": (
+        "The range of {n} layout overlaps that of >: the models cannot tell which is faster. Measure before choosing.",
+        "有 {n} 种布局与 > 的范围重叠：模型无法分辨谁更快。请实测后再选。",
+    ),
+    "plan.tied.many": (
         "The ranges of {n} layouts overlap that of >: the models cannot tell which is faster. Measure before choosing.",
         "有 {n} 种布局与 > 的范围重叠：模型无法分辨谁更快。请实测后再选。",
     ),

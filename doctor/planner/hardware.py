@@ -57,7 +57,9 @@ def node_of(entry: Gpu, gpus_in_all: int, per_node: int | None = None, nic_bandw
     if nic_bandwidth is None and per_gpu is not None:
         nic_bandwidth = float(per_gpu) * GB * inside
     if nic_bandwidth is None and gpus_in_all > inside:
-        raise PlanError(f"the network of a node of {entry.name} is not known; say its bandwidth")
+        raise PlanError(
+            f"the network of a node of {entry.name} is not known; give the bandwidth of a node with --network"
+        )
     return Cluster(
         gpu=entry,
         gpus=gpus_in_all,

@@ -22,7 +22,8 @@ from doctor.planner.trace import Step, trace
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planning:
     """base: the job without regard to its layout. today: how it runs now. change: what-if settings on today's job.
-    steps, found: the strategy and the candidates, where layouts were searched. assumed: what had to be, by name."""
+    steps, found: the strategy and the candidates, where layouts were searched. assumed: what had to be, by name.
+    held: settings of the layout that were not searched, which the strategy does without."""
 
     base: Job
     framework: Framework
@@ -31,6 +32,7 @@ class Planning:
     steps: tuple[Step, ...] = ()
     found: Found | None = None
     assumed: tuple[tuple[str, str], ...] = ()
+    held: tuple[str, ...] = ()
 
     @property
     def chosen(self) -> Candidate | None:
@@ -64,6 +66,7 @@ def plan(
         steps=trace(fixed, framework),
         found=search(fixed, framework, varied, today, calibration=calibration),
         assumed=assumed,
+        held=tuple(f"{name}={value}" for name, value in varied.items()),
     )
 
 

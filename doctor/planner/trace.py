@@ -48,29 +48,30 @@ def trace(start: Job, framework: Framework) -> tuple[Step, ...]:
 
     `start`: the job; its layout does not matter, its other settings stay.
     """
-    gpus, capacity = start.cluster.gpus, start.cluster.gpu.memory
+    gpus, capacity, domain = start.cluster.gpus, start.cluster.gpu.memory, start.cluster.nvlink_domain
     steps = [_whole(start)]
     job = _plain(start, framework)
-    steps.append(_step("trace.plain", job))
+    steps.append(_step("trace.plain.full" if job.sharding is Sharding.FULL else "trace.plain", job, domain))
     while peak(job).high > capacity or job.cluster.gpus < gpus:
         move = next(_moves(start, job, framework), None)
         if move is None:
-            steps.append(_step("trace.stuck", job))
+            steps.append(_step("trace.stuck" if peak(job).device > capacity else "trace.stuck.perhaps", job, domain))
             return tuple(steps)
         key, job = move
-        steps.append(_step(key, job))
+        steps.append(_step(key, job, domain))
     steps += _after(job, framework)
     return tuple(steps)
 
 
-def _step(key: str, job: Job) -> Step:
+def _step(key: str, job: Job, domain: int = 0) -> Step:
+    """domain: GPUs that NVLink joins on the whole cluster, of which a small batch may leave some unused."""
     layout, fullest = job.layout, peak(job)
     known = {
         "tp": layout.tp, "pp": layout.pp, "cp": layout.cp, "dp": layout.dp, "ep": layout.ep, "vpp": layout.vpp,
         "ranks": layout.sharded_over, "micro": job.micro_batch, "m": job.micro_batches,
         "recompute": job.recompute.value, "sharding": job.sharding.value,
         "states": fullest.parameters + fullest.gradients + fullest.optimizer,
-        "per_node": job.cluster.nvlink_domain, "layers": ceil(job.shape.layers / layout.pp),
+        "per_node": domain or job.cluster.nvlink_domain, "layers": ceil(job.shape.layers / layout.pp),
         "peak": fullest.device, "high": fullest.high, "activations": fullest.activations,
         "capacity": job.cluster.gpu.memory, "gpus": job.cluster.gpus, "batch": job.global_batch,
         "bubble": bubble(job.schedule, layout.pp, job.micro_batches, layout.vpp),

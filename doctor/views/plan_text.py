@@ -7,7 +7,7 @@ from typing import IO, Any
 
 from rich.text import Text
 
-from doctor.messages import say
+from doctor.messages import say, say_count
 from doctor.planner.assess import Assessment
 from doctor.planner.effect import Effect
 from doctor.planner.job import Recompute
@@ -168,6 +168,12 @@ class PlanText:
             number += 1
             self.page.beside(head, f"{number}. {step_text(step, self.lang)}", COLUMN, indent=0)
             head = ""
+        best, last = self.planning.chosen, next((step.job for step in reversed(steps) if step.job), None)
+        if self.planning.held:
+            told = self.say("plan.why.held", names=", ".join(self.planning.held))
+            self.page.beside("", visible(told), COLUMN, indent=0, style="dim")
+        elif best is not None and last is not None and words.degrees(best.job) != words.degrees(last):
+            self.page.beside("", self.say("plan.why.search"), COLUMN, indent=0, style="dim")
 
     def candidates(self) -> None:
         found = self.planning.found
@@ -181,6 +187,7 @@ class PlanText:
         told = self.say("plan.searched", **{name: f"{count:,}" for name, count in counts.items()})
         self.page.beside(self.say("plan.head.candidates"), told, COLUMN, indent=0)
         if not found.best:
+            self.page.wrapped(self.say("plan.none.near"), style="bold red", indent=2)
             return
         for line in _table(found.best, self.planning.chosen, self.lang, self.page.width):
             self.page.row(line)
@@ -191,7 +198,7 @@ class PlanText:
         else:
             self.page.wrapped(self.say("plan.legend"), style="dim", indent=2)
         if len(self.planning.tied) > 1:
-            self.page.wrapped(self.say("plan.tied", n=len(self.planning.tied) - 1), indent=2)
+            self.page.wrapped(say_count(self.lang, "plan.tied", len(self.planning.tied) - 1), indent=2)
 
     def measure(self) -> None:
         picked = self.planning.to_measure
@@ -238,12 +245,16 @@ def step_text(step: Step, lang: str) -> str:
         values["each"] = f"{values['each']:.4g}"
     if key == "trace.bubble" and values["bubble"] > LARGE_BUBBLE:
         key += ".large"
-    for name in ("states", "capacity", "peak", "activations"):
+    unsure = key != "trace.stuck.perhaps" and values.get("peak", 0) <= values["capacity"] < values.get("high", 0)
+    for name in ("states", "capacity", "peak", "high", "activations"):
         if name in values:
             values[name] = words.gib(values[name])
+    if unsure:
+        values["peak"] = say(lang, "trace.peak", peak=values["peak"], high=values["high"])
     if "bubble" in values:
         values["bubble"] = words.share(values["bubble"])
     if step.job is not None:
+        values["link"] = "Infinity Fabric" if step.job.cluster.gpu.name.startswith("MI") else "NVLink"
         values["sharding"] = say(lang, f"plan.sharding.{step.job.sharding.value}")
         values["recompute"] = words.recompute(step.job, lang)
     for name in ("gpus", "have", "batch"):

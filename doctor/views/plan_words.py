@@ -8,11 +8,12 @@ from typing import Any
 
 from doctor.messages import say
 from doctor.planner.frameworks import Framework
-from doctor.planner.job import Job, Recompute, Sharding, Stack
+from doctor.planner.job import Job, Precision, Recompute, Sharding, Stack
 from doctor.planner.knobs import STAGES_OF_ZERO
 from doctor.planner.pareto import Candidate
 
 GIB = 2.0**30
+HALF = (Precision.BF16, Precision.FP16)
 LONGEST = 76  # columns of a line of a command
 
 
@@ -27,7 +28,7 @@ def short(number: float) -> str:
     for size, unit in ((1e12, "T"), (1e9, "B"), (1e6, "M")):
         if number >= size:
             return f"{number / size:.3g} {unit}"
-    return f"{number:.0f}"
+    return f"{number:,.0f}"
 
 
 def share(value: float) -> str:
@@ -85,14 +86,23 @@ def flags(job: Job, framework: Framework) -> list[str]:
 
 def command(job: Job, framework: Framework, steps: int) -> list[str]:
     """A command that measures the layout, in lines that a shell joins; what only the user knows is in capitals."""
-    run = f"torchrun --nnodes {job.cluster.nodes} --nproc-per-node {min(job.cluster.per_node, job.cluster.gpus)}"
     settings = flags(job, framework)
+    if framework.name == "fsdp":
+        return _shell([*_launched(job), *settings[:-1], "SCRIPT ARGUMENTS", settings[-1], f"--max_steps {steps}"])
+    run = f"torchrun --nnodes {job.cluster.nodes} --nproc-per-node {min(job.cluster.per_node, job.cluster.gpus)}"
+    if job.cluster.nodes > 1:
+        run += " --rdzv-backend c10d --rdzv-endpoint HOST:29500"
     if framework.name == "megatron":
         lines = [f"{run} pretrain_gpt.py ARGUMENTS", *settings, f"--train-iters {steps} --log-interval 1"]
     elif framework.name == "torchtitan":
         lines = [f"{run} -m torchtitan.train ARGUMENTS", *settings, f"--training.steps {steps}"]
-    else:  # settings stand in a file or in the launcher's own options
+    else:  # settings stand in a file that the script is told of
         return [f"# {line}" for line in settings] + [f"{run} SCRIPT ARGUMENTS --max_steps {steps}"]
+    return _shell(lines)
+
+
+def _shell(lines: list[str]) -> list[str]:
+    """The parts of a command on lines that a shell joins."""
     joined: list[str] = []
     for line in lines:
         if joined and len(joined[-1]) + len(line) < LONGEST:
@@ -128,7 +138,8 @@ def _megatron(job: Job) -> Iterator[str]:
         yield "--use-distributed-optimizer"
     yield f"--micro-batch-size {job.micro_batch} --global-batch-size {job.global_batch}"
     if job.recompute is Recompute.FULL:
-        yield "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"
+        yield "--recompute-granularity full"
+        yield "--recompute-method uniform --recompute-num-layers 1"
     elif job.recompute in (Recompute.MODULES, Recompute.SELECTIVE):
         modules = " ".join(sorted(job.recompute_modules)) or "core_attn"
         yield f"--recompute-granularity selective --recompute-modules {modules}"
@@ -168,15 +179,25 @@ def _deepspeed(job: Job) -> Iterator[str]:
             "train_micro_batch_size_per_gpu": job.micro_batch,
             "gradient_accumulation_steps": job.micro_batches,
             "zero_optimization": {"stage": STAGES_OF_ZERO.index(job.sharding)},
+            **({job.precision.value: {"enabled": True}} if job.precision in HALF else {}),
         }
     )
     if job.recompute is Recompute.FULL:
         yield "model.gradient_checkpointing_enable()"
 
 
+def _launched(job: Job) -> Iterator[str]:
+    yield f"accelerate launch --num_machines {job.cluster.nodes} --num_processes {job.cluster.gpus}"
+    if job.cluster.nodes > 1:
+        yield "--machine_rank RANK_OF_NODE --main_process_ip HOST --main_process_port 29500"
+
+
 def _accelerate(job: Job) -> Iterator[str]:
     """accelerate's command line for FSDP2 (accelerate/commands/launch.py), and what the script itself is told."""
     yield f"--use_fsdp --fsdp_version 2 --fsdp_reshard_after_forward {str(job.sharding is Sharding.FULL).lower()}"
+    yield "--fsdp_auto_wrap_policy TRANSFORMER_BASED_WRAP"  # without, all layers are gathered at once
+    if job.precision in HALF:
+        yield f"--mixed_precision {job.precision.value}"
     if job.recompute is Recompute.FULL:
         yield "--fsdp_activation_checkpointing true"
     if job.layout.shard:

@@ -164,3 +164,58 @@ def test_a_missing_option_is_named(gone: str, capsys: pytest.CaptureFixture[str]
 def test_files_that_say_too_little_are_told_what_is_missing(script: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", "--from", script]) == 2
     assert "missing: --gpu" in capsys.readouterr().err
+
+
+DENSE = ["plan", "--model", "llama3-8b", "--seq", "8192", "--global-batch", "128"]
+
+
+def test_what_is_likely_to_fit_is_not_said_not_to_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    moe = ["plan", "--model", "qwen3-235b-a22b", "--gpus", "64", "--gpu", "H100", "--seq", "4096", "--global-batch"]
+    shown = " ".join(told([*moe, "512"], capsys).split())
+    assert "68.5 GiB do not fit in 79.1" not in shown
+    assert "GiB are likely, but up to" in shown
+
+
+def test_sharded_data_parallelism_is_not_called_data_parallelism_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = " ".join(told([*DENSE, "--gpus", "8", "--gpu", "H100", "--framework", "fsdp"], capsys).split())
+    assert "Data parallelism with all states shared out over its ranks (DP 8): 88.9 GiB" in shown
+    assert "Data parallelism alone" in told([*DENSE, "--gpus", "8", "--gpu", "H100"], capsys)
+
+
+@pytest.mark.parametrize(("gpu", "link"), [("MI300X", "Infinity Fabric"), ("A100-40G", "NVLink")])
+def test_the_link_between_gpus_has_its_name(gpu: str, link: str, capsys: pytest.CaptureFixture[str]) -> None:
+    case = ["plan", "--model", "llama3-70b", "--gpus", "64", "--gpu", gpu, "--seq", "4096", "--global-batch", "512"]
+    shown = " ".join(told(case, capsys).split())
+    assert f"the 8 GPUs that {link} joins" in shown
+    assert ("NVLink" in shown) == (link == "NVLink")
+
+
+def test_a_batch_that_leaves_gpus_unused_does_not_narrow_the_node(capsys: pytest.CaptureFixture[str]) -> None:
+    case = ["plan", "--model", "llama3-8b", "--seq", "8192", "--global-batch", "7", "--gpus", "8", "--gpu", "H100"]
+    assert "no wider than the 8 GPUs" in " ".join(told(case, capsys).split())
+
+
+def test_settings_that_are_held_are_told_apart_from_the_strategy(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = " ".join(told([*DENSE, "--gpus", "8", "--gpu", "H100", "--set", "tp=8"], capsys).split())
+    assert "without tp=8, which --set holds" in shown
+    assert "which --set holds" not in told([*DENSE, "--gpus", "8", "--gpu", "H100"], capsys)
+
+
+def test_where_nothing_comes_near_to_fitting_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = told([*DENSE, "--gpus", "1", "--gpu", "A100-40G"], capsys)
+    assert "None comes near to fitting" in shown and "change" not in shown
+
+
+def test_commands_over_nodes_say_where_the_ranks_meet(capsys: pytest.CaptureFixture[str]) -> None:
+    two = [*DENSE, "--gpus", "16", "--gpu", "H100"]
+    assert "--nnodes 2 --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint HOST:29500" in told(two, capsys)
+    assert "--num_machines 2 --num_processes 16" in told([*two, "--framework", "fsdp"], capsys)
+    assert "rdzv" not in told([*DENSE, "--gpus", "8", "--gpu", "H100"], capsys)
+
+
+def test_settings_of_deepspeed_and_accelerate_say_the_precision_of_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    one = [*DENSE, "--gpus", "8", "--gpu", "H100", "--framework"]
+    assert '"bf16": {"enabled": true}' in told([*one, "deepspeed"], capsys)
+    shown = told([*one, "fsdp"], capsys)
+    assert "accelerate launch --num_machines 1" in shown and "--mixed_precision bf16" in shown
+    assert "torchrun" not in shown
