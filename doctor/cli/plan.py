@@ -12,6 +12,7 @@ import click
 
 from doctor.cli import options
 from doctor.cli.main import OK
+from doctor.views.safe import visible
 
 if TYPE_CHECKING:
     from doctor.planner.from_facts import Understood
@@ -81,6 +82,8 @@ def plan(
         planning = _plan(given, framework, settings, what_if, network, measured_step, understood, source, lang)
     except PlanError as error:
         raise click.UsageError(str(error)) from None
+    if framework and framework.strip().lower() != planning.framework.name:
+        click.echo(f"pdoctor: {visible(framework)} is planned for as {planning.framework.name}", err=True)
     files = _files(planning, configs)
     if as_json:
         from doctor.views.plan_json import render
@@ -187,9 +190,9 @@ def _described(given: dict[str, Any], network: float | None) -> tuple[Any, Any, 
     from doctor.planner.families import model
     from doctor.planner.hardware import GB, gpu, node_of
 
-    for name, (option, what) in NEEDED.items():
-        if not given[name]:
-            raise PlanError(f"--{option} is needed: {what}")
+    absent = [f"--{option} is needed: {what}" for name, (option, what) in NEEDED.items() if not given[name]]
+    if absent:
+        raise PlanError("; ".join(absent))
     bandwidth = network * GB if network else None
     cluster = node_of(gpu(given["gpu_model"]), given["world_size"], given["gpus_per_node"], bandwidth)
     return model(given["model"]), cluster, given["seq_len"], given["global_batch"]

@@ -161,6 +161,22 @@ def test_a_missing_option_is_named(gone: str, capsys: pytest.CaptureFixture[str]
     assert f"{gone} is needed" in capsys.readouterr().err
 
 
+def test_all_missing_options_are_named_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--gpu", "H100"]) == 2
+    error = capsys.readouterr().err
+    assert all(f"{option} is needed" in error for option in ("--model", "--gpus", "--seq", "--global-batch"))
+    assert "--gpu is needed" not in error
+
+
+@pytest.mark.parametrize(("name", "told_as"), [("nemo", "megatron"), ("hf", "deepspeed"), ("Megatron", "")])
+def test_a_framework_that_stands_for_another_is_said_to(
+    name: str, told_as: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*CASE, "--framework", name]) == 0
+    error = capsys.readouterr().err
+    assert error == (f"pdoctor: {name} is planned for as {told_as}\n" if told_as else "")
+
+
 def test_files_that_say_too_little_are_told_what_is_missing(script: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", "--from", script]) == 2
     assert "missing: --gpu" in capsys.readouterr().err
