@@ -31,7 +31,7 @@ class Gpu:
         """That figure; raises PlanError where the table has none."""
         value: float | None = getattr(self, figure)
         if value is None:
-            raise PlanError(f"{figure} of {self.name} is not known; describe the GPU with its figures")
+            raise PlanError(f"{figure} of {self.name} is not known, so it cannot be planned for: name one alike")
         return value
 
 

@@ -63,6 +63,13 @@ def test_what_is_not_known_says_so_when_it_is_asked_for() -> None:
         gpu("A800").known("peak_bf16")
 
 
+def test_an_h800_computes_as_an_h100_and_talks_more_slowly() -> None:
+    slower, whole = gpu("H800"), gpu("H100")
+    assert (slower.peak_bf16, slower.memory_bandwidth) == (whole.peak_bf16, whole.memory_bandwidth)
+    assert slower.nvlink and whole.nvlink and slower.nvlink < whole.nvlink
+    assert not slower.verified
+
+
 def test_a_rack_is_one_domain_and_a_small_job_has_a_small_one() -> None:
     assert node_of(gpu("GB200"), 144).nvlink_domain == 72
     assert node_of(gpu("H100"), 4).nvlink_domain == 4
