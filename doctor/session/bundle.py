@@ -1,0 +1,213 @@
+"""Bundles: what `pdoctor collect` writes and `analyze` replays. This is the format, and how it is read.
+
+A bundle is an archive of `manifest.json`, `facts.jsonl` and texts below `files/`. The texts are read again like the
+files that they were; of what is no text (traces, snapshots, dumps of recorders, probes) it holds the facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from doctor.facts.model import Fact, FactSpec, fact_spec
+from doctor.rulebase.load import load_rulebase
+from doctor.session.answers import TYPES
+from doctor.session.contents import File
+from doctor.session.notes import Note
+from doctor.session.report import Input
+
+SCHEMA = 1
+MANIFEST, FACTS, FILES = "manifest.json", "facts.jsonl", "files/"
+MANIFEST_MAGIC, FACTS_MAGIC = b'{"pdoctor_bundle":', b'{"pdoctor_facts":'
+LARGEST_MANIFEST, LONGEST_NAME, LONGEST_LINE, MOST_LINES = 16 << 20, 1_000, 1 << 20, 500_000
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """A text in the bundle: its name where it was written, and the member that holds it."""
+
+    name: str
+    member: str
+    kind: str = ""
+    bytes: int = 0
+    cut: bool = False
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """What the bundle holds, what was hidden in it by kind, and what was left out and why."""
+
+    pdoctor_bundle: int
+    tool: str
+    written: str
+    files: tuple[Carried, ...] = ()
+    facts: int = 0
+    hidden: Mapping[str, int] = {}
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Replayed:
+    """Facts that were kept, and the inputs that they come from."""
+
+    facts: list[Fact] = field(default_factory=list)
+    inputs: list[Input] = field(default_factory=list)
+
+
+def encode_facts(facts: Iterable[Fact], inputs: Iterable[Input]) -> Iterable[bytes]:
+    """The lines of `facts.jsonl`."""
+    yield msgspec.json.encode({"pdoctor_facts": SCHEMA}) + b"\n"
+    for given in inputs:
+        says = tuple(note.values.get("text") or note.values.get("reason", "") for note in given.notes)
+        told = _GivenInput(given.path, given.kind, given.bytes, given.rank, given.host, says)
+        yield msgspec.json.encode({"input": told}) + b"\n"
+    for fact in facts:
+        yield msgspec.json.encode({"fact": fact}) + b"\n"
+
+
+def unbundled(files: Sequence[File], notes: list[Note]) -> list[File]:
+    """`files` with the texts of bundles under the names that they had where the bundle was written.
+
+    What is wrong with a bundle is one remark; its texts are read all the same.
+    """
+    manifests = [file for file in files if file.name.endswith(MANIFEST) and _begins(file, MANIFEST_MAGIC)]
+    if not manifests:
+        return list(files)
+    named: dict[str, str] = {}
+    for file in manifests:
+        start = file.name.removesuffix(MANIFEST)
+        manifest = _manifest(file, notes)
+        mine = {other.name for other in files if other.name.startswith(start)}
+        alone = len(mine) == len(files)
+        missing = 0
+        for text in manifest.files if manifest else ():
+            if start + text.member not in mine:
+                missing += 1
+            elif text.name and len(text.name) <= LONGEST_NAME:
+                named[start + text.member] = text.name if alone else f"{start.rstrip('/:')}:{text.name}"
+        if missing and manifest:
+            notes.append(Note("bundle.incomplete", file.name, {"n": str(missing), "all": str(len(manifest.files))}))
+    taken: set[str] = set()
+    found = []
+    for file in files:
+        name = named.get(file.name, file.name)
+        name = file.name if name in taken else name
+        taken.add(name)
+        if file not in manifests:
+            found.append(File(file.path, name, file.bytes))
+    return found
+
+
+def replayed(files: Sequence[File]) -> tuple[list[File], Replayed]:
+    """The files that hold no facts, and the facts of those that do."""
+    kept = [file for file in files if _begins(file, FACTS_MAGIC)]
+    found = Replayed()
+    for file in kept:
+        notes: list[Note] = []
+        _read_facts(file, _catalogue(), found, notes)
+        found.inputs += [Input(file.name, "", file.bytes, notes=tuple(notes))] if notes else []
+    return [file for file in files if file not in kept], found
+
+
+def _begins(file: File, magic: bytes) -> bool:
+    try:
+        with Path(file.path).open("rb") as stored:
+            return stored.read(len(magic)) == magic
+    except OSError:
+        return False
+
+
+def _manifest(file: File, notes: list[Note]) -> Manifest | None:
+    reason = f"larger than {LARGEST_MANIFEST:,} bytes"
+    if file.bytes <= LARGEST_MANIFEST:
+        try:
+            manifest = msgspec.json.decode(Path(file.path).read_bytes(), type=Manifest)
+        except (msgspec.DecodeError, OSError, RecursionError, UnicodeDecodeError) as error:
+            reason = str(error)
+        else:
+            if manifest.pdoctor_bundle == SCHEMA:
+                return manifest
+            values = {"schema": str(manifest.pdoctor_bundle), "known": str(SCHEMA)}
+            notes.append(Note("bundle.schema", file.name, values))
+            return None
+    notes.append(Note("bundle.damaged", file.name, {"reason": reason}))
+    return None
+
+
+class _GivenInput(msgspec.Struct, frozen=True):
+    path: str
+    kind: str
+    bytes: int = 0
+    rank: int | None = None
+    host: str | None = None
+    says: tuple[str, ...] = ()
+
+
+class _Line(msgspec.Struct, frozen=True):
+    input: _GivenInput | None = None
+    fact: Fact | None = None
+
+
+KINDS = frozenset({"probe", "flight_recorder", "trace", "memory_snapshot", "expert_loads", "what_if", "nsys"})
+
+
+def _read_facts(file: File, catalogue: Mapping[str, FactSpec], found: Replayed, notes: list[Note]) -> None:
+    decoder = msgspec.json.Decoder(_Line)
+    wrong: list[str] = []
+    with Path(file.path).open("rb") as stored:
+        try:
+            schema: Any = msgspec.json.decode(stored.readline(100)).get("pdoctor_facts")
+        except (msgspec.DecodeError, AttributeError):
+            schema = None
+        if schema != SCHEMA:
+            values = {"schema": str(schema)[:20], "known": str(SCHEMA)}
+            notes.append(Note("bundle.schema", file.name, values))
+            return
+        lines = iter(lambda: stored.readline(LONGEST_LINE), b"")
+        for number, line in enumerate(islice(lines, MOST_LINES), 2):
+            try:
+                read = decoder.decode(line)
+                reason = _place(read, catalogue, found)
+            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+                reason = str(error)
+            if reason:
+                wrong.append(f"line {number}: {reason}")
+                del wrong[1_000:]
+    if wrong:
+        notes.append(Note("bundle.facts", file.name, {"n": str(len(wrong)), "reason": wrong[0]}))
+
+
+def _place(line: _Line, catalogue: Mapping[str, FactSpec], found: Replayed) -> str:
+    """Keeps what the line says; gives what is wrong with it."""
+    if line.input is not None:
+        given = line.input
+        if given.kind not in KINDS:
+            return f"{given.kind[:40]!r} is no kind of input"
+        notes = tuple(Note("input.probe_says", given.path, {"place": "", "text": text}) for text in given.says)
+        found.inputs.append(Input(given.path, given.kind, max(given.bytes, 0), given.rank, given.host, notes))
+        return ""
+    fact = line.fact
+    if fact is None:
+        return "neither a fact nor an input"
+    spec = fact_spec(catalogue, fact.name)
+    if spec is None and fact.quality != "failed":
+        return f"no fact is called {fact.name[:60]!r}"
+    if spec is not None and fact.quality != "failed" and not _fits(fact, spec):
+        return f"{fact.name} should be {spec.type}"
+    found.facts.append(fact)
+    return ""
+
+
+def _fits(fact: Fact, spec: FactSpec) -> bool:
+    kind = TYPES[spec.type]
+    value = list(fact.value) if isinstance(fact.value, tuple) else fact.value
+    return isinstance(value, kind) and (spec.type == "bool") == (type(value) is bool)
+
+
+@cache
+def _catalogue() -> Mapping[str, FactSpec]:
+    return load_rulebase().base.catalogue
