@@ -20,6 +20,7 @@ from probes.files.trace.columns import Ints
 from probes.files.trace.header import ranks_of
 from probes.files.trace.model import Summary
 from probes.files.trace.roles import ALL_TO_ALL, POINT_TO_POINT
+from probes.files.trace.words import told
 
 S = 1e9
 LATE, LATE_SHARE = 50_000, 0.2
@@ -235,5 +236,4 @@ def _tokens(matched: Sequence[Matched], path: str) -> Iterator[Fact]:
 
 
 def _fact(name: str, value: Value, entity: str, path: str) -> Fact:
-    text = f"{entity}: {name} = {value:.6g}" if isinstance(value, int | float) else ""
-    return Fact(name, value, entity, Source("trace", path, 0, text), None, Quality.MEASURED)
+    return Fact(name, value, entity, Source("trace", path, 0, told(name, value, entity)), None, Quality.MEASURED)

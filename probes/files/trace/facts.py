@@ -8,6 +8,7 @@ from statistics import median
 from doctor.facts.model import Fact, Quality, Source, Value
 from probes.files.trace.model import Device, Parts, Summary
 from probes.files.trace.roles import ROLES
+from probes.files.trace.words import told
 
 US, S = 1e3, 1e9
 TOP = 20
@@ -153,5 +154,4 @@ def _plain(name: str) -> str:
 
 
 def _fact(name: str, value: Value, entity: str, path: str) -> Fact:
-    text = f"{entity}: {name} = {value:.6g}" if isinstance(value, int | float) else ""
-    return Fact(name, value, entity, Source("trace", path, 0, text), None, Quality.MEASURED)
+    return Fact(name, value, entity, Source("trace", path, 0, told(name, value, entity)), None, Quality.MEASURED)
