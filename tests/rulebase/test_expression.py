@@ -128,3 +128,16 @@ def test_comparisons_are_those_of_python(left: int, right: int) -> None:
 def test_a_backslash_stands_for_itself_as_regular_expressions_need_it() -> None:
     assert value(r"matches(config.model, 'tp\d+\b')", Fact("config.model", "run tp16 a")) is True
     assert value(r"matches(config.model, '\[x\]')", Fact("config.model", "a [x]")) is True
+
+
+def used(text: str, *facts: Fact) -> set[str]:
+    found = evaluate(text, Situation(FactStore(facts, ()), {}).lookup("job"))
+    return {fact.entity for fact in found.used}
+
+
+def test_what_holds_somewhere_is_proven_by_the_places_where_it_does() -> None:
+    cards = [Fact("gpu.memory_used", used, f"gpu:n1/{index}") for index, used in enumerate((10, 50, 30))]
+    total = Fact("config.tp", 8, "job")
+    assert used("any(gpu, gpu.memory_used > 40)", *cards) == {"gpu:n1/1"}
+    assert used("config.tp > 2 and any(gpu, gpu.memory_used > 20)", total, *cards) == {"job", "gpu:n1/1", "gpu:n1/2"}
+    assert used("not any(gpu, gpu.memory_used > 90)", *cards) == {"gpu:n1/0", "gpu:n1/1", "gpu:n1/2"}

@@ -157,6 +157,8 @@ class _Evaluator:
         function = dotted_name(node.func) or ""
         if quantifies(node):
             kind = node.args[0].id if isinstance(node.args[0], ast.Name) else ""
+            if function == "any":
+                return _any(self._each(node.args[1], lookup.inner(kind)))
             return _QUANTIFIERS[function]([self.value(node.args[1], inner) for inner in lookup.inner(kind)])
         if function in ("seen", "count", "ranks") and isinstance(node.args[0], ast.Constant):
             name = str(node.args[0].value)
@@ -176,6 +178,17 @@ class _Evaluator:
         if any(argument is None for argument in arguments):
             return None
         return _FUNCTIONS[function](*arguments)
+
+    def _each(self, node: ast.expr, lookups: Iterable[Lookup]) -> list[Any | None]:
+        """The value for each; where some hold, only what these were computed from is used: it is what proves it."""
+        before, proof, rest = self.trace.used, dict[tuple[str, str], Fact](), dict[tuple[str, str], Fact]()
+        values: list[Any | None] = []
+        for lookup in lookups:
+            self.trace.used = {}
+            values.append(self.value(node, lookup))
+            (proof if values[-1] else rest).update(self.trace.used)
+        self.trace.used = before | (proof or rest)
+        return values
 
 
 def version(text: str) -> tuple[int, ...]:
