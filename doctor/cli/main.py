@@ -20,12 +20,11 @@ OK, FOUND, USAGE, UNDETERMINED, INTERRUPTED = 0, 1, 2, 3, 130
 class Top(LazyGroup):
     lazy: ClassVar = {
         "run": ("doctor.cli.run:run", "Find what is wrong on this node and with the job on it."),
-        "run": ("doctor.cli.run:run", "Find what is wrong on this node and with the job on it."),
         "analyze": ("doctor.cli.analyze:analyze", "Find the root cause in what a job left behind."),
         "compare": ("doctor.cli.compare:compare", "Say whether a change of the job helped, noise taken into account."),
         "plan": ("doctor.cli.plan:plan", "Find layouts for a model on a cluster, and what they cost."),
         "probe": ("doctor.cli.probe:probe", "List the probes of a node, or run some."),
-        "probe": ("doctor.cli.probe:probe", "List the probes of a node, or run some."),
+        "bench": ("doctor.cli.bench:bench", "Test collectives between live ranks, and find who is slow."),
         "rules": ("doctor.cli.rules:rules", "Look at the rule base, check it, test it, add to it."),
     }
 

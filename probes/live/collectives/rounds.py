@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 
-from probes.live.collectives.statistics import Pair
+from probes.live.collectives.usual import Pair
 
 
 def pair(a: int, b: int) -> Pair:

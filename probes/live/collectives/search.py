@@ -17,7 +17,7 @@ from statistics import median
 from typing import TypeAlias
 
 from probes.live.collectives.rounds import matching, pair, ring, scheduled, tournament
-from probes.live.collectives.statistics import NOISY, Pair, Usual, usual
+from probes.live.collectives.usual import NOISY, Pair, Usual, usual
 
 Search: TypeAlias = Generator[list[Pair], Mapping[Pair, float], "Verdict"]
 
@@ -78,6 +78,8 @@ def search(nodes: int, draw: random.Random) -> Search:
         rounds += 1
         _note(again, (yield these))
     bad = {node: median(_of(node, again)) for node in suspects if _confirmed(node, again, norm)}
+    if 2 * len(bad) >= nodes:
+        return verdict({}, {}, "at least half of the nodes look slow, so none is usual")
     candidates = sorted(ends for ends in slow if not set(ends) & bad.keys())
     last: defaultdict[Pair, list[float]] = defaultdict(list)
     for these in scheduled(ends for ends in candidates for _ in range(AGAIN)):
@@ -110,7 +112,8 @@ def _often(node: int, measured: Mapping[Pair, list[float]], slow: set[Pair]) -> 
 
 
 def _with_cleared(suspects: list[int], cleared: list[int], slow: set[Pair]) -> list[Pair]:
-    """Every suspect several times with others that were quick with somebody, where it can be such as it was not slow with."""
+    """Every suspect several times with others that were quick with somebody; where it can be, not with those it was
+    slow with."""
     best = cleared[: max(2 * len(suspects), AGAIN)]
     found = []
     for turn in range(AGAIN):

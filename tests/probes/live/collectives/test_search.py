@@ -11,7 +11,7 @@ import pytest
 
 from probes.live.collectives.rounds import matching, pair, ring, scheduled, tournament
 from probes.live.collectives.search import Verdict, drive, search
-from probes.live.collectives.statistics import Pair, usual
+from probes.live.collectives.usual import Pair, usual
 
 FULL = 5e9
 

@@ -1,0 +1,99 @@
+"""`pdoctor bench`: live collective tests."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from doctor.cli import options
+from doctor.cli.main import FOUND, OK, UNDETERMINED
+
+OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv")
+
+
+@click.command()
+@click.option("--python", default=sys.executable, metavar="PATH", help="The job's interpreter, whose torch is tested.")
+@click.option("--backend", type=click.Choice(("auto", "nccl", "gloo")), default="auto", show_default=True)
+@click.option("--ranks", type=click.IntRange(2, 1024), metavar="N", help="Ranks on this machine; else one a GPU.")
+@click.option("--op", "operations", multiple=True, type=click.Choice(OPERATIONS), help="Only this; may be repeated.")
+@click.option("--size", "sizes", multiple=True, metavar="SIZE", help="Payload such as 64M; may be given several times.")
+@click.option("--pairs/--no-pairs", default=True, show_default=True, help="Look for a slow host or link.")
+@click.option("--step-timeout", type=click.FloatRange(1, 3600), default=30, show_default=True, metavar="SECONDS")
+@click.option("--timeout", type=click.FloatRange(1, 86400), default=180, show_default=True, metavar="SECONDS")
+@click.option("--json", "as_json", is_flag=True, help="The result as JSON, for programs.")
+@options.lang
+@options.no_color
+@options.quiet
+def bench(
+    python: str,
+    backend: str,
+    ranks: int | None,
+    operations: tuple[str, ...],
+    sizes: tuple[str, ...],
+    pairs: bool,
+    step_timeout: float,
+    timeout: float,
+    as_json: bool,
+    lang: str,
+    no_color: bool,
+    quiet: bool,
+) -> int:
+    """Test collectives between live ranks: bandwidth, latency, results, and who is slow or does not answer.
+
+    By itself it tests the GPUs of this machine, or gloo over its CPU. Under torchrun, srun or mpirun it tests all ranks
+    that these start, and rank 0 reports. It loads what it tests: not beside a running job.
+
+    \b
+    pdoctor bench --python /opt/job/bin/python
+    srun --ntasks-per-node=8 pdoctor bench --python /opt/job/bin/python
+    """
+    from doctor.rulebase.load import load_rulebase
+    from doctor.session.bench import BenchError, Request, judged, launched
+    from doctor.session.bench import bench as test
+
+    told = options.note if not quiet and sys.stderr.isatty() else _nothing
+    request = Request(operations or OPERATIONS, _sizes(sizes), pairs, step_timeout, timeout, told=told)
+    try:
+        result = test(request, python, backend, ranks, launched(os.environ))
+    except BenchError as error:
+        raise click.UsageError(str(error)) from None
+    if result is None:
+        return OK
+    report = judged(result, load_rulebase())
+    severe = [root for root in report.diagnosis.roots if root.severity in ("fatal", "degraded")]
+    # Two ranks are one pair, which can never be compared: that alone leaves nothing undecided.
+    blind = result.verdict is not None and not result.verdict.judged and len(result.units) > 2
+    unsure = result.lost is not None or not result.rows or blind
+    status = FOUND if severe else UNDETERMINED if unsure else OK
+    if as_json:
+        from doctor.views.bench_json import render
+
+        sys.stdout.write(render(result, report, {FOUND: "problem", OK: "healthy"}.get(status, "undetermined"), lang))
+        return status
+    from doctor.views.bench_text import print_bench
+
+    print_bench(result, sys.stdout, lang, not no_color)
+    if report.diagnosis.roots:
+        from doctor.views.text import print_report
+
+        print()
+        print_report(report, sys.stdout, lang, False, not no_color)
+    return status
+
+
+def _nothing(text: str) -> None:
+    """Says nothing."""
+
+
+def _sizes(words: tuple[str, ...]) -> tuple[int, ...]:
+    from doctor.facts.units import parse_size
+
+    sizes = []
+    for word in words:
+        size = parse_size(f"{word}iB" if word[-1:].upper() in tuple("KMGT") else word)  # powers of 1024, as nccl-tests
+        if size is None or not 4 <= size <= 1 << 40:
+            raise click.UsageError(f"--size is {word!r}; right would be bytes from 4 up, such as 1024, 64K or 1G")
+        sizes.append(int(size))
+    return tuple(sorted(set(sizes)))

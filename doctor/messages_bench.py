@@ -1,0 +1,61 @@
+"""Texts of the collective tests, in English and Chinese side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TEXTS: Mapping[str, tuple[str, str]] = {
+    "head": (
+        "{ranks} ranks on {hosts} host(s), {device}, {backend}{versions}",
+        "{hosts} 台主机上的 {ranks} 个 rank，{device}，{backend}{versions}",
+    ),
+    "operation": ("operation", "操作"),
+    "size": ("bytes", "字节"),
+    "time": ("time us", "时间 us"),
+    "algbw": ("algbw GB/s", "算法带宽 GB/s"),
+    "busbw": ("busbw GB/s", "总线带宽 GB/s"),
+    "wrong": ("wrong", "错误"),
+    "expected": ("published GB/s", "公开值 GB/s"),
+    "no_expectation": (
+        "Measured, no expectation: nothing is published for gloo over a CPU.",
+        "仅测量，无预期：CPU 上的 gloo 没有公开数据。",
+    ),
+    "no_published": (
+        "Measured, no expectation: nothing is published for this card, number of ranks and these sizes.",
+        "仅测量，无预期：没有该卡、该 rank 数及这些大小的公开数据。",
+    ),
+    "skipped": ("not measured: {operation} of {size} B: {why}", "未测量：{operation} {size} 字节：{why}"),
+    "fine": (
+        "Pairs: all {tested} are alike, {rate} GB/s each way at {size} B.",
+        "两两测试：{tested} 对速率一致，{size} 字节时每个方向 {rate} GB/s。",
+    ),
+    "slow": (
+        "Pairs: {name} is slow with every other, {share} of the usual.",
+        "两两测试：{name} 与所有其他成员都慢，为常值的 {share}。",
+    ),
+    "link": (
+        "Pairs: the path {name} is slow, {share} of the usual; both ends are quick with others.",
+        "两两测试：路径 {name} 慢，为常值的 {share}；两端与其他成员正常。",
+    ),
+    "unjudged": ("Pairs: no verdict: {why}.", "两两测试：无法判断：{why}。"),
+    "untested": (
+        "Not tested: {left} of {pairs} pairs (each met its neighbours on the ring and two at random).",
+        "未测试：{pairs} 对中的 {left} 对（每个成员只与环上邻居和两个随机成员测试）。",
+    ),
+    "rails": (
+        "Not tested: pairs of other ranks than the first of each host.",
+        "未测试：每台主机首个 rank 以外的配对。",
+    ),
+    "lost": (
+        "Did not answer: {names}, in {operation} of {size} B: {why}.",
+        "未应答：{names}，{operation} {size} 字节：{why}。",
+    ),
+    "stalled": (
+        "No rank can be blamed: {operation} of {size} B: {why}.",
+        "无法归咎于某个 rank：{operation} {size} 字节：{why}。",
+    ),
+    "wrong_values": (
+        "Wrong results in {operation} of {size} B: {count} values.",
+        "{operation} {size} 字节结果错误：{count} 个值。",
+    ),
+}

@@ -1,0 +1,97 @@
+"""A collective test as a table like that of nccl-tests, with a verdict below it."""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from doctor.messages import LANGUAGES
+from doctor.messages_bench import TEXTS
+from doctor.session.bench import Result, Row, expectation
+from doctor.views.page import Page
+from doctor.views.safe import visible
+
+COLUMNS = (("operation", 15), ("size", 12), ("time", 11), ("algbw", 15), ("busbw", 15), ("wrong", 7), ("expected", 16))
+MOST_NAMES = 8
+
+
+def print_bench(result: Result, file: IO[str], lang: str, color: bool = True) -> None:
+    """Writes table and verdict to `file`."""
+    page = Page()
+    versions = "".join(f", {name} {version}" for name, version in result.versions.items())
+    devices = ", ".join(sorted({member.device for member in result.members if member.device})) or "?"
+    counts: dict[str, object] = {"ranks": len(result.members), "hosts": len(result.hosts)}
+    page.wrapped(_say(lang, "head", device=devices, backend=result.backend, versions=versions, **counts))
+    if result.rows:
+        page.blank()
+        page.row(Text(_line([_say(lang, name) for name, _ in COLUMNS]), "dim"))
+        for row in result.rows:
+            page.row(Text(_line(_cells(result, row)), "bold red" if row.wrong else ""))
+    page.blank()
+    for text, style in _remarks(result, lang):
+        page.wrapped(text, 0, 2, style)
+    page.print(file, color)
+
+
+def _cells(result: Result, row: Row) -> list[str]:
+    known = expectation(result, row)
+    rates = [f"{rate / 1e9:.3f}" if rate < 1e10 else f"{rate / 1e9:.1f}" for rate in (row.algbw, row.busbw)]
+    told = f"{known.busbw / 1e9:.1f}" if known else "-"
+    return [row.operation, str(row.bytes), f"{row.seconds * 1e6:.1f}", *rates, str(row.wrong), told]
+
+
+def _line(cells: list[str]) -> str:
+    padded = []
+    for at, (cell, (_, width)) in enumerate(zip(cells, COLUMNS, strict=True)):
+        blank = " " * max(0, width - cell_len(cell))
+        padded.append(cell + blank if at == 0 else blank + cell)
+    return "".join(padded).rstrip()
+
+
+def _remarks(result: Result, lang: str) -> list[tuple[str, str]]:
+    """Everything below the table, the bad first, as (text, style)."""
+    found: list[tuple[str, str]] = []
+    if lost := result.lost:
+        names = ", ".join(result.name(rank) for rank in lost.ranks[:MOST_NAMES])
+        names += f" (+{len(lost.ranks) - MOST_NAMES})" if len(lost.ranks) > MOST_NAMES else ""
+        values: dict[str, Any] = {"operation": lost.operation, "size": lost.bytes, "why": lost.why}
+        found.append((_say(lang, "lost" if names else "stalled", names=names, **values), "bold red"))
+    for row in result.rows:
+        if row.wrong:
+            text = _say(lang, "wrong_values", operation=row.operation, size=row.bytes, count=row.wrong)
+            found.append((text, "bold red"))
+    found += _pairs(result, lang)
+    if result.rows and not any(expectation(result, row) for row in result.rows):
+        found.append((_say(lang, "no_expectation" if result.backend == "gloo" else "no_published"), ""))
+    for left in result.skipped:
+        found.append((_say(lang, "skipped", operation=left.operation, size=left.bytes, why=left.why), "yellow"))
+    return found
+
+
+def _pairs(result: Result, lang: str) -> list[tuple[str, str]]:
+    verdict = result.verdict
+    if verdict is None:
+        return []
+    found: list[tuple[str, str]] = []
+    if not verdict.judged:
+        found.append((_say(lang, "unjudged", why=verdict.why), "yellow"))
+    for node in verdict.nodes:
+        name, share = result.name(result.units[node]), f"{verdict.share[node]:.0%}"
+        found.append((_say(lang, "slow", name=name, share=share), "bold yellow"))
+    for link in verdict.links:
+        name = " - ".join(result.name(result.units[end]) for end in link)
+        found.append((_say(lang, "link", name=name, share=f"{verdict.share[link]:.0%}"), "bold yellow"))
+    if verdict.judged and not verdict.nodes and not verdict.links:
+        rate = f"{verdict.usual.rate / 1e9:.2f}"
+        found.append((_say(lang, "fine", tested=verdict.tested, rate=rate, size=result.pair_bytes), "green"))
+    if left := verdict.pairs - verdict.tested:
+        found.append((_say(lang, "untested", left=left, pairs=verdict.pairs), "dim"))
+    if len(result.units) < len(result.members):
+        found.append((_say(lang, "rails"), "dim"))
+    return found
+
+
+def _say(lang: str, key: str, **values: object) -> str:
+    return visible(TEXTS[key][LANGUAGES.index(lang)].format(**values))
