@@ -149,14 +149,6 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "probes.files.one": ("{n} text", "{n} 份文本"),
     "probes.files.many": ("{n} texts", "{n} 份文本"),
     "probes.nothing": ("nothing there", "没有内容"),
-    "checked.probe.one": ("{n} probe of this node: {names}", "本节点的 {n} 个探针：{names}"),
-    "checked.probe.many": ("{n} probes of this node: {names}", "本节点的 {n} 个探针：{names}"),
-    "probes.head": ("Looked at this node:", "已查看本节点："),
-    "probes.facts.one": ("{n} fact", "{n} 项事实"),
-    "probes.facts.many": ("{n} facts", "{n} 项事实"),
-    "probes.files.one": ("{n} text", "{n} 份文本"),
-    "probes.files.many": ("{n} texts", "{n} 份文本"),
-    "probes.nothing": ("nothing there", "没有内容"),
     "checked.table.one": ("{n} table: {names}", "{n} 个表格：{names}"),
     "checked.table.many": ("{n} tables: {names}", "{n} 个表格：{names}"),
     "checked.flight_recorder.one": ("{n} flight recorder dump, {size}", "{n} 个飞行记录器转储，{size}"),
@@ -252,6 +244,29 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "input.probe_says": ("{path}{place}: {text}", "{path}{place}：{text}"),
     "input.nothing": ("nothing to diagnose: {first}", "没有可诊断的内容：{first}"),
     "input.grouped": ("{first} (likewise: {names})", "{first}（同样：{names}）"),
+    # clusters, and files that lie elsewhere
+    "cluster.unknown": (
+        "--cluster {path}: should be local, slurm or dask://HOST:PORT",
+        "--cluster {path}：应为 local、slurm 或 dask://HOST:PORT",
+    ),
+    "cluster.missing": (
+        "--cluster {path} needs the Python package distributed: pip install 'pdoctor[cluster]'",
+        "--cluster {path} 需要 Python 包 distributed：pip install 'pdoctor[cluster]'",
+    ),
+    "cluster.unreachable": (
+        "--cluster {path}: no worker answers: {reason}",
+        "--cluster {path}：没有工作进程响应：{reason}",
+    ),
+    "cluster.no_allocation": (
+        "--cluster {path}: no Slurm allocation here (SLURM_JOB_ID is not set): run it with salloc or sbatch",
+        "--cluster {path}：不在 Slurm 分配中（未设置 SLURM_JOB_ID）：请用 salloc 或 sbatch 运行",
+    ),
+    "cluster.says": ("--cluster {path}: {text}", "--cluster {path}：{text}"),
+    "remote.missing": (
+        "{path} needs the Python package fsspec: pip install 'pdoctor[remote]'",
+        "{path} 需要 Python 包 fsspec：pip install 'pdoctor[remote]'",
+    ),
+    "remote.cut": ("{path}: only the first {limit} bytes were fetched", "{path}：只取回了前 {limit} 字节"),
     "answers.unreadable": ("answers: {reason}", "答案文件：{reason}"),
     "answers.unknown": ("{path}: unknown fact {name}{hint}", "{path}：未知的事实 {name}{hint}"),
     "answers.type": (

@@ -36,6 +36,7 @@ from doctor.session.inputs import InputError
     "--answer", "words", multiple=True, metavar="QUESTION=KEY", help="One answer; may be given several times."
 )
 @click.option("--save-answers", type=click.Path(dir_okay=False), metavar="FILE", help="Write all answers to FILE.")
+@click.option("--cluster", metavar="PLACE", help="Read on local processes, dask://HOST:PORT or slurm; same answer.")
 @click.option("--no-input", is_flag=True, help="Ask nothing, even on a terminal.")
 @options.rules
 @options.lang
@@ -51,6 +52,7 @@ def analyze(
     answers: str | None,
     words: tuple[str, ...],
     save_answers: str | None,
+    cluster: str | None,
     no_input: bool,
     rules: tuple[Path, ...],
     lang: str,
@@ -62,7 +64,7 @@ def analyze(
 
     PATH is a log, a trace of the PyTorch profiler, a job configuration, a pasted node dump (nvidia-smi, dmesg, df ...),
     or a folder or archive (zip, tar) of them, in any mixture; what a file is, is told by its content. A PATH of - is
-    standard input.
+    standard input; s3://, gs:// and https:// are fetched.
 
     On a terminal the report is followed by questions, as long as an answer is worth having.
     """
@@ -76,7 +78,7 @@ def analyze(
         base = loaded.base
         told = read_answers(answers, base.catalogue, base.questions) if answers else Answers()
         told = add_answers(told, words, base.questions)
-        material = read_paths(paths, loaded, stdin=stdin, progress=options.progress(quiet))
+        material = read_paths(paths, loaded, stdin=stdin, progress=options.progress(quiet), place=cluster)
     except InputError as error:
         raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
     ask = not no_input and stdin is None

@@ -23,10 +23,11 @@ from doctor.session.gather import gather
 from doctor.session.inputs import InputError, collect
 from doctor.session.notes import Note
 from doctor.session.patches import patched
+from doctor.session.remote import fetched, is_remote
 from doctor.session.report import Input, Patches, Report
 from doctor.session.spool import Spool
 from doctor.session.unread import unread
-from probes.files.trace import Progress
+from probes.files.trace import Elsewhere, Progress
 
 if TYPE_CHECKING:
     from doctor.session.plan import Planned
@@ -76,10 +77,21 @@ def read_paths(
     facts: Iterable[Fact] = (),
     stdin: IO[bytes] | None = None,
     progress: Progress | None = None,
+    place: str | None = None,
 ) -> Material:
-    """Reads the files at and below `paths`; raises InputError as above. `progress` is told (done, all)."""
+    """Reads the files at and below `paths`; raises InputError as above. `progress` is told (done, all).
+
+    `place` names a cluster that reads them (doctor/session/cluster.py); the answer is the same.
+    """
     with Spool() as spool:
-        return _read(paths, loaded, facts, stdin, spool, progress)
+        if place is None:
+            return _read(paths, loaded, facts, stdin, spool, progress)
+        from doctor.session.cluster import cluster
+
+        with cluster(place) as workers:
+            material = _read(paths, loaded, facts, stdin, spool, progress, workers)
+        told = [Note("cluster.says", place, {"text": text}) for text in workers.remarks]
+        return replace(material, notes=(*material.notes, *told))
 
 
 def _read(
@@ -89,13 +101,16 @@ def _read(
     stdin: IO[bytes] | None,
     spool: Spool,
     progress: Progress | None,
+    elsewhere: Elsewhere | None = None,
 ) -> Material:
-    places = [path for path in paths if stdin is None or path != STDIN]
+    given = [path for path in paths if stdin is None or path != STDIN]
+    places = [path for path in given if not is_remote(path)]
     found = collect(places)
     piped, notes = _piped(stdin, spool) if stdin is not None and STDIN in paths else ([], [])
     notes += [replace(note, path=_shown(note.path, places)) for note in found.notes]
-    files = expanded([*piped, *_named(found.files, places)], spool, notes)
-    gathered = gather(files, loaded.base.events, progress)
+    far = fetched([os.fspath(path) for path in given if is_remote(path)], spool, notes)
+    files = expanded([*piped, *_named(found.files, places), *far], spool, notes)
+    gathered = gather(files, loaded.base.events, progress, elsewhere)
     if paths and not any(given.kind for given in gathered.inputs):
         raise InputError((notes + [note for given in gathered.inputs for note in given.notes])[0])
     known = (*gathered.facts, *facts)

@@ -25,7 +25,7 @@ from probes.files.node_dump import read_dump
 from probes.files.nsys import is_nsys, read_nsys
 from probes.files.runs import JOB, runs_of
 from probes.files.table import read_table
-from probes.files.trace import Progress, TraceFile, is_trace, read_traces
+from probes.files.trace import Elsewhere, Progress, TraceFile, is_trace, read_traces
 from probes.files.what_if import is_what_if, read_what_if
 
 T = TypeVar("T")
@@ -97,16 +97,21 @@ class Gathered:
     events: list[Event] = field(default_factory=list)
 
 
-def gather(files: Sequence[File], specs: Mapping[str, EventSpec], progress: Progress | None = None) -> Gathered:
+def gather(
+    files: Sequence[File],
+    specs: Mapping[str, EventSpec],
+    progress: Progress | None = None,
+    elsewhere: Elsewhere | None = None,
+) -> Gathered:
     """Facts and events of `files`, and for each file what it was taken for.
 
-    `progress` is told (done, all) of the files that take long to read.
+    `progress` is told (done, all) of the files that take long to read; `elsewhere` reads them on other machines.
     """
     found = Gathered()
-    files = _apart(files, found)
+    files = _apart(files, found, elsewhere)
     taken = [Taken(file, *_opened(file, room)) for file, room in zip(files, _rooms(files), strict=True)]
     readable = [file for file in taken if file.data]
-    _traces([file for file in readable if is_trace(file.data)], found, progress)
+    _traces([file for file in readable if is_trace(file.data)], found, progress, elsewhere)
     readable = [file for file in readable if file.kind != "trace"]
     for file in readable:
         if file.attempt("job_config", lambda file=file: claims(file.file.name, file.data)):  # type: ignore[misc]
@@ -128,10 +133,11 @@ def gather(files: Sequence[File], specs: Mapping[str, EventSpec], progress: Prog
     return found
 
 
-def _apart(files: Sequence[File], found: Gathered) -> list[File]:
+def _apart(files: Sequence[File], found: Gathered, elsewhere: Elsewhere | None) -> list[File]:
     """Reads the files that are known by their first bytes, each kind together, since no rank's says much alone; the
     other files are given back."""
-    for kind, is_one, read in APART:
+    for kind, is_one, reader in APART:
+        read = partial(read_dumps, elsewhere=elsewhere) if kind == "flight_recorder" else reader
         taken = [Taken(file, b"", kind) for file in files if is_one(Path(file.path))]
         if not taken:
             continue
@@ -147,12 +153,12 @@ def _apart(files: Sequence[File], found: Gathered) -> list[File]:
     return list(files)
 
 
-def _traces(files: Sequence[Taken], found: Gathered, progress: Progress | None) -> None:
+def _traces(files: Sequence[Taken], found: Gathered, progress: Progress | None, elsewhere: Elsewhere | None) -> None:
     """Reads the traces of all ranks together, several at a time: ranks are compared with each other."""
     if not files:
         return
     named = [TraceFile(Path(file.file.path), file.file.name) for file in files]
-    reading = files[0].attempt("trace", lambda: read_traces(named, cache_folder(), progress))
+    reading = files[0].attempt("trace", lambda: read_traces(named, cache_folder(), progress, elsewhere=elsewhere))
     for file in files:
         file.kind, name = "trace", file.file.name
         file.says(reading.remarks.get(name, ()) if reading else ())
@@ -229,7 +235,7 @@ def _log_head(file: Taken, run: str, found: Gathered) -> None:
     name, text = file.file.name, file.data.decode("utf-8", errors="replace")
     echoed = file.attempt("job_config", lambda: read_echo(run, enumerate(text.split("\n"), 1), name)) or []
     found.facts += agreed(name, echoed)
-    dump = file.attempt("node_dump", lambda: read_dump(name, file.data))
+    dump = file.attempt("node_dump", lambda: read_dump(name, file.data, file.file.host or None))
     if dump is not None:
         found.facts += dump.facts
         file.says(dump.warnings)

@@ -41,7 +41,9 @@ NAMES = {
     "MEM",
     # the planner's
     "TP", "CP", "EP", "DP", "PP", "GiB", "ZeRO", "NVLink", "MFU", "LoRA", "DCP", "LOG",
-    "repeat", "PATH", "micro", "batch", "token", "all", "to", "mbs", "facts", "run", "step", "time", "torch", "dist",
+    "cluster", "local", "slurm", "dask", "HOST", "PORT", "Slurm", "SLURM", "JOB", "ID", "salloc", "sbatch", "Python",
+    "distributed", "pip", "install", "fsspec", "remote", "repeat", "PATH", "micro", "batch", "token", "all", "to", "mbs",
+    "facts", "run", "step", "time", "torch", "dist",
 }  # fmt: skip
 """Field-standard words and names that are the same in both languages."""
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from doctor.facts.model import Fact
 from probes.files.flight_recorder.facts import facts
@@ -32,6 +32,9 @@ PARALLEL_BYTES = 64 << 20
 Named: TypeAlias = tuple[Path, str]
 """A file and how it is shown."""
 
+Elsewhere: TypeAlias = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]], Callable[[int, Any], None]], list[int]]
+"""Calls a function on other machines, tells each result with its place, and gives back the places that are left."""
+
 
 @dataclass(slots=True)
 class DumpsReading:
@@ -45,11 +48,14 @@ class DumpsReading:
         self.warnings.setdefault(name, []).append(f"{name}: {text}")
 
 
-def read_dumps(files: Sequence[Named]) -> DumpsReading:
-    """The verdict over the dumps of the last moment among `files`, each of which `is_dump` takes for one."""
+def read_dumps(files: Sequence[Named], elsewhere: Elsewhere | None = None) -> DumpsReading:
+    """The verdict over the dumps of the last moment among `files`, each of which `is_dump` takes for one.
+
+    `elsewhere` reads the files first; what it leaves is read here.
+    """
     reading = DumpsReading()
     dumps: list[Dump] = []
-    for (_, name), told in zip(files, _read(files), strict=True):
+    for (_, name), told in zip(files, _everywhere(files, elsewhere), strict=True):
         if isinstance(told, str):
             reading.says(name, told)
             continue
@@ -83,6 +89,18 @@ def _remarks(reading: DumpsReading, dumps: Iterable[Dump], world: World) -> None
         d.pending for d in world.dumps.values()
     ):
         reading.says(first, "gloo records no send or receive: a hang in those does not show in these dumps")
+
+
+def _everywhere(files: Sequence[Named], elsewhere: Elsewhere | None) -> list[Dump | str]:
+    found: dict[int, Dump | str] = {}
+    left = elsewhere(read_dump, files, found.__setitem__) if elsewhere is not None else list(range(len(files)))
+    found.update(zip(left, _read([files[place] for place in left]), strict=True))
+    return [found[place] for place in range(len(files))]
+
+
+def read_dump(path: Path, name: str) -> Dump | str:
+    """The dump in one file, or why it is none."""
+    return _one((path, name))
 
 
 def _read(files: Sequence[Named]) -> list[Dump | str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from doctor.facts.model import Fact
 
@@ -32,6 +32,8 @@ CLAIM = re.compile(
 )
 Progress: TypeAlias = Callable[[int, int], None]
 Done: TypeAlias = Callable[[int, Callable[[], "Summary"]], None]
+Elsewhere: TypeAlias = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]], Callable[[int, Any], None]], list[int]]
+"""Calls a function on other machines, tells each result with its place, and gives back the places that are left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,18 @@ def is_trace(head: bytes) -> bool:
 
 
 def read_traces(
-    files: Sequence[TraceFile], cache: Path | None = None, progress: Progress | None = None, workers: int | None = None
+    files: Sequence[TraceFile],
+    cache: Path | None = None,
+    progress: Progress | None = None,
+    workers: int | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> TraceReading:
-    """Facts of `files`. `cache` is where summaries are kept; `progress` is told (done, all) after each file."""
+    """Facts of `files`. `cache` is where summaries are kept; `progress` is told (done, all) after each file.
+
+    `elsewhere` summarizes the files first; what it leaves is summarized here.
+    """
     reading = TraceReading()
-    found = _summaries(files, cache, progress, workers, reading)
+    found = _summaries(files, cache, progress, workers, reading, elsewhere)
     _facts(found, reading)
     return reading
 
@@ -86,6 +95,7 @@ def _summaries(
     progress: Progress | None,
     workers: int | None,
     reading: TraceReading,
+    elsewhere: Elsewhere | None = None,
 ) -> list[tuple[TraceFile, Summary]]:
     """The summaries in the order of the files; a file that cannot be read costs a remark only."""
     found: dict[int, Summary] = {}
@@ -98,15 +108,21 @@ def _summaries(
         if progress is not None:
             progress(len(found), len(files))
 
-    count = min(workers or len(os.sched_getaffinity(0)), len(files))
-    if count < 2 or sum(map(_weight, files)) <= SMALL:
-        for index, file in enumerate(files):
+    left = list(range(len(files)))
+    if elsewhere is not None:
+        calls = [(file.path, file.name, cache) for file in files]
+        left = elsewhere(summary_of, calls, lambda index, summary: done(index, lambda: summary))
+    here = [files[index] for index in left]
+    count = min(workers or len(os.sched_getaffinity(0)), len(here))
+    if count < 2 or sum(map(_weight, here)) <= SMALL:
+        for index in left:
+            file = files[index]
             done(index, lambda file=file: summary_of(file.path, file.name, cache))  # type: ignore[misc]
     else:
-        killed = _at_once(files, cache, count, done)
+        killed = _at_once(here, cache, count, lambda place, get: done(left[place], get))
         # The system ends a process that wants too much memory, and with it all that wait: each of these is tried alone.
-        for index in killed:
-            _at_once([files[index]], cache, 1, lambda _, get, index=index: done(index, get))  # type: ignore[misc]
+        for place in killed:
+            _at_once([here[place]], cache, 1, lambda _, get, index=left[place]: done(index, get))  # type: ignore[misc]
     return [(file, found[index]) for index, file in enumerate(files) if index in found]
 
 
