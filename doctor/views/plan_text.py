@@ -231,7 +231,9 @@ def show_files(page: Page, files: Sequence[FileChange], lang: str, head: str, co
         for line in change.diff.splitlines():
             page.raw(line)
         for note in change.notes:
-            page.beside("", f"{note.knob}: {note.zh if lang == 'zh' else note.en}", column, style="dim")
+            told = note.zh if lang == "zh" else note.en
+            named = told.startswith((note.knob, "检查点"))
+            page.beside("", told if named else f"{note.knob}: {told}", column, style="dim")
         head = ""
 
 
