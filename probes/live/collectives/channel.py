@@ -118,6 +118,8 @@ class Channel:
             return RanksLost(silent, f"no sign of life within {seconds:.0f} s")
         if errors := {rank: str(answer["error"]) for rank, answer in answers.items() if "error" in answer}:
             return RanksLost(errors, next(iter(errors.values())))
+        if answers:
+            return RanksLost(waiting, f"live, but not done within {seconds:.0f} s; the other ranks are")
         return RanksLost((), f"all ranks live, and {len(waiting)} wait for more than {seconds:.0f} s")
 
     def close(self) -> None:

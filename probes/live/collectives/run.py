@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from secrets import token_hex
 
 from probes.live.collectives.channel import Channel, RanksLost
 from probes.live.collectives.measure import Request, measure
 from probes.live.collectives.model import Lost, Result
-from probes.live.collectives.start import BenchError, Place, started
+from probes.live.collectives.start import WORKER, BenchError, Place, started
 
 MARGIN = 30.0
 """Seconds that a rank's own time-out lies beyond ours, so that we say who is missing before all ranks complain."""
@@ -26,11 +27,13 @@ def run(
     ranks: int | None = None,
     place: Place | None = None,
     clock: Callable[[], float] = time.monotonic,
+    script: Path = WORKER,
 ) -> Result | None:
     """Tests `ranks` ranks on this machine (None: one for each GPU), or takes part as the rank of `place`.
 
     None on ranks but 0: rank 0 has the result. Raises BenchError where the test cannot start. It ends within
-    `request.total` seconds and a few more, and leaves no process behind.
+    `request.total` seconds and a few more, and leaves no process behind. `script` is what
+    the interpreter runs.
     """
     settings = {"backend": backend, "ranks": ranks, "timeout": request.step + MARGIN}
     begun = clock()
@@ -39,7 +42,7 @@ def run(
             worker.process.wait(request.total + MARGIN)
         return None
     token = token_hex(16)
-    with started(python, settings, token, place) as worker:
+    with started(python, settings, token, place, script) as worker:
         assert worker.listener is not None
         channel = Channel(worker.listener, clock, token)
         try:

@@ -93,7 +93,7 @@ class Started:
 
 @contextmanager
 def started(
-    python: str, settings: Mapping[str, object], token: str, place: Place | None, host: str | None = None
+    python: str, settings: Mapping[str, object], token: str, place: Place | None, worker: Path = WORKER
 ) -> Iterator[Started]:
     """The worker with all ranks it starts, in a process group of its own that is killed at the end, whatever happens.
 
@@ -102,7 +102,7 @@ def started(
     folder = tempfile.mkdtemp(prefix="pdoctor-")
     listener, report = (None, "") if place and place.rank else _listen(folder, place)
     given = {**settings, "token": token, "report": report, "store": f"{folder}/store"}
-    given["host"] = host or socket.gethostname()
+    given["host"] = socket.gethostname()
     environment = dict(os.environ)
     if place is not None:
         given |= {"rank": place.rank, "world": place.world, "local": place.local}
@@ -110,7 +110,7 @@ def started(
     with tempfile.TemporaryFile() as said:
         try:
             process = subprocess.Popen(
-                [python, str(WORKER)],
+                [python, str(worker)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=said,

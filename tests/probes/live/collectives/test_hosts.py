@@ -1,0 +1,77 @@
+"""The search for slow hosts and links over real connections between network namespaces."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from probes.live.collectives.measure import Request
+from probes.live.collectives.model import Result
+from probes.live.collectives.run import run
+from probes.live.collectives.start import WORKER
+from tests.probes.live.collectives.namespaces import Hosts, hosts, missing
+
+PYTHON = os.environ.get("PDOCTOR_TEST_PYTHON") or (sys.executable if find_spec("torch") else "")
+SCRIPT = Path(__file__).with_name("worker_in_namespaces.py")
+PAIRS = Request(operations=(), step=8, total=60)
+
+
+@pytest.fixture(autouse=True)
+def rig(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not PYTHON:
+        pytest.skip("torch is not installed, and it makes the ranks")
+    if reason := missing():
+        pytest.skip(reason)
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "eth0")
+    monkeypatch.setenv("PDOCTOR_TEST_WORKER", str(WORKER.parent))
+
+
+def pairs_of(made: Hosts, monkeypatch: pytest.MonkeyPatch, request: Request = PAIRS) -> Result:
+    monkeypatch.setenv("PDOCTOR_TEST_NAMESPACES", ",".join(made.names))
+    result = run(request, PYTHON, "gloo", len(made.names), script=SCRIPT)
+    assert result is not None
+    return result
+
+
+def blamed(result: Result) -> tuple[list[str], list[tuple[str, str]]]:
+    assert result.verdict is not None and result.lost is None and result.verdict.judged, result
+    nodes = [result.name(result.units[node]) for node in result.verdict.nodes]
+    links = [(result.name(result.units[a]), result.name(result.units[b])) for a, b in result.verdict.links]
+    return nodes, links
+
+
+@pytest.mark.parametrize("number", [4, 8])
+def test_healthy_hosts_are_fine(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with hosts(number) as made:
+        assert blamed(pairs_of(made, monkeypatch)) == ([], [])
+
+
+def test_a_slow_host_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with hosts(4) as made:
+        made.slow_host(2)
+        assert blamed(pairs_of(made, monkeypatch)) == (["host2"], [])
+
+
+def test_a_slow_link_is_named_and_neither_of_its_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    with hosts(4) as made:
+        made.slow_link(1, 3)
+        assert blamed(pairs_of(made, monkeypatch)) == ([], [("host1", "host3")])
+
+
+def test_a_host_that_is_cut_off_is_among_the_two_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only its network is gone here, its process answers: so the two ends of the exchange are named, not the others."""
+    with hosts(4) as made:
+        rounds = []
+
+        def told(text: str) -> None:
+            rounds.append(text)
+            if len(rounds) == 3:
+                made.unplug(2)
+
+        result = pairs_of(made, monkeypatch, Request(operations=(), step=4, total=30, told=told))
+        assert result.lost is not None and result.lost.operation == "pairs"
+        assert 2 in result.lost.ranks and len(result.lost.ranks) == 2
