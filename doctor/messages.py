@@ -32,6 +32,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "headline.roots.many": ("{n} root causes", "{n} 个根本原因"),
     "headline.logs.one": ("{n} log read", "读取 {n} 个日志"),
     "headline.logs.many": ("{n} logs read", "读取 {n} 个日志"),
+    "headline.recordings.one": ("{n} recording read", "读取 {n} 个记录"),
+    "headline.recordings.many": ("{n} recordings read", "读取 {n} 个记录"),
     "headline.ranks.one": ("{n} rank seen", "看到 {n} 个 rank"),
     "headline.ranks.many": ("{n} ranks seen", "看到 {n} 个 rank"),
     # words for severities, labels, roles
@@ -114,6 +116,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "find out {name} ({meaning}) and hand it over with --answers",
         "查明 {name}，并通过 --answers 提供",
     ),
+    "next.recording": ("hand over {what}: that tells {name}", "请提供{what}：可知 {name}"),
     "next.answer": ("--answer {question}=... with one of: {answers}", "--answer {question}=...，可选：{answers}"),
     "next.separates": ("tells apart: {causes}", "可区分：{causes}"),
     # places

@@ -39,11 +39,11 @@ def as_data(report: Report, lang: str, facts: bool = False) -> dict[str, Any]:
             {
                 "kind": step.kind,
                 "id": step.id,
-                "text": present.step_text(step, lang),
+                "text": present.step_text(step, report, lang),
                 "separates": list(step.separates),
                 "choices": [{"key": key, "text": text} for key, text in present.choices(step, report, lang)],
             }
-            for step in diagnosis.next_steps
+            for step in present.next_steps(report)
         ],
         "not_checked": [{"what": what, "why": why} for what, why in coverage.not_checked(report, lang)],
         "unexplained": [_evidence(event.source, event) for event in present.unexplained(report)],

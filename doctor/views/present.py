@@ -137,8 +137,10 @@ def headline(report: Report, lang: str) -> str:
     if not roots:
         return summary(report, lang)
     ranks, logs = len(ranks_seen(report)), sum(given.kind == "log" for given in report.inputs)
+    recordings = sum(given.kind in RECORDINGS for given in report.inputs)
     parts = [say_count(lang, "headline.roots", roots)]
     parts += [say_count(lang, "headline.logs", logs)] if logs else []
+    parts += [say_count(lang, "headline.recordings", recordings)] if recordings else []
     parts += [say_count(lang, "headline.ranks", ranks)] if ranks else []
     return say(lang, "list.and").join(parts)
 
@@ -148,8 +150,34 @@ def ranks_seen(report: Report) -> set[int]:
     return ranks | {int(name[5:]) for name in report.store.entities("rank") if name[5:].isdecimal()}
 
 
-def step_text(step: NextStep, lang: str) -> str:
+RECORDED_BY: Mapping[str, frozenset[str]] = {
+    "trace": frozenset({"trace", "nsys"}), "expert_loads": frozenset({"expert_loads"}),
+    "memory_snapshot": frozenset({"memory_snapshot"}), "flight_recorder": frozenset({"flight_recorder"}),
+    "what_if": frozenset({"what_if"}),
+}  # fmt: skip
+"""Kinds of inputs by who supplies a fact that no person can look up."""
+RECORDINGS = frozenset[str]().union(*RECORDED_BY.values())
+
+
+def recorded_by(step: NextStep, report: Report) -> str:
+    """Which recording alone could tell the fact that a step asks for; empty where a person can."""
+    spec = report.rulebase.catalogue.get(step.facts[0]) if step.facts else None
+    providers = spec.providers if spec else ()
+    return providers[0] if providers and all(name in RECORDED_BY for name in providers) else ""
+
+
+def next_steps(report: Report) -> list[NextStep]:
+    """The steps that can be taken: what a recording does not tell that was handed over, nobody can find out."""
+    given = {given.kind for given in report.inputs}
+    return [
+        step for step in report.diagnosis.next_steps if not given & RECORDED_BY.get(recorded_by(step, report), set())
+    ]
+
+
+def step_text(step: NextStep, report: Report, lang: str) -> str:
     """The words of a next step; a fact that is asked for is named."""
+    if recording := recorded_by(step, report):
+        return say(lang, "next.recording", what=say(lang, f"provider.{recording}"), name=step.facts[0])
     if step.facts:
         return say(lang, "next.fact", name=step.facts[0], meaning=step.how)
     how = step.how_zh if lang == "zh" and step.how_zh else step.how

@@ -259,13 +259,13 @@ class TextReport:
             show_files(self.page, self.report.planned.files, self.lang, "", COLUMN)
 
     def next_steps(self) -> None:
-        steps = self.report.diagnosis.next_steps
+        steps = present.next_steps(self.report)
         if not steps:
             return
         self.page.blank()
         head = self.say("head.next")
         for number, step in enumerate(steps if self.verbose else steps[:LISTED_STEPS], 1):
-            self.page.beside(head, f"{number}. {present.step_text(step, self.lang)}", COLUMN, indent=0)
+            self.page.beside(head, f"{number}. {present.step_text(step, self.report, self.lang)}", COLUMN, indent=0)
             if answers := present.choices(step, self.report, self.lang):
                 each = [key if key == text else f"{key} ({text})" for key, text in answers]
                 shown = self.say("list.choices").join(each)
