@@ -15,11 +15,12 @@ SAMPLE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to read: where it lies, how it is shown, its size as stored."""
+    """A file to read: where it lies, how it is shown, its size as stored; `host` is the one it is known to be of."""
 
     path: str
     name: str
     bytes: int
+    host: str = ""
 
 
 def beginning(file: File, limit: int) -> tuple[bytes, list[Note]]:

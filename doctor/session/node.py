@@ -121,7 +121,7 @@ def read_node(outcomes: Sequence[Outcome], loaded: Loaded, paths: Sequence[str] 
         found = collect(paths)
         notes = list(found.notes)
         texts = [
-            File(str(path), text.name, size)
+            File(str(path), text.name, size, text.host)
             for text in (text for outcome in outcomes for text in outcome.texts)
             for path, size, _ in (spool.save([text.text.encode()], spool.room),)
         ]

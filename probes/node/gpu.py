@@ -36,7 +36,8 @@ COMPUTE_MODES = {0: "Default", 1: "Exclusive_Thread", 2: "Prohibited", 3: "Exclu
 FABRIC_STATES = {1: "Not Started", 2: "In Progress", 3: "Completed"}
 FABRIC_BANDWIDTH = {1: "Degraded", 2: "Full"}
 """nvmlGpuFabricState_t, and bits 0 and 1 of the health mask (NVML_GPU_FABRIC_HEALTH_MASK_DEGRADED_BW_*)."""
-NO_START = {9: "Driver Not Loaded", 18: "Driver/library version mismatch"}
+NOT_LOADED, MISMATCH = 9, 18
+NO_START = {NOT_LOADED: "Driver Not Loaded", MISMATCH: "Driver/library version mismatch"}
 """NVML's own words for NVML_ERROR_DRIVER_NOT_LOADED and NVML_ERROR_LIB_RM_VERSION_MISMATCH; nvidia-ml-py has others."""
 RECOVERY_FIELD = 230
 RECOVERY = {0: "None", 1: "Reset", 2: "Reboot", 3: "Drain P2P", 4: "Drain and Reset"}
@@ -54,11 +55,12 @@ def probe(host: Host) -> Iterator[Given]:
 
 
 def _no_start(error: NoNvmlError, host: Host) -> Iterator[Given]:
-    """NVML is there and does not start: the line that nvidia-smi prints then, which the catalogue of messages knows."""
+    """NVML is there and does not start. That versions differ is a message that rules know."""
     line = f"Failed to initialize NVML: {NO_START.get(error.code, error)}"
-    reason = "couldn't communicate with the NVIDIA driver: " if error.code == 9 else ""
+    reason = "couldn't communicate with the NVIDIA driver: " if error.code == NOT_LOADED else ""
     yield measured("node.nvml_error", f"{reason}{error}", host.node, "nvmlInit", line)
-    yield Text("NVML", line + "\n")
+    if error.code == MISMATCH:
+        yield Text("NVML", line + "\n", host.name)
 
 
 def _node(library: Any, host: Host) -> Iterator[Given]:

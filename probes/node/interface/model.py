@@ -28,10 +28,11 @@ class ProbeSpec:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text that is read as a file called `name` would be, such as the kernel's log."""
+    """Text of `host` that is read as a file called `name` would be, such as the kernel's log."""
 
     name: str
     text: str
+    host: str = ""
 
 
 @dataclass(frozen=True, slots=True)
