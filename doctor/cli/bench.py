@@ -20,6 +20,7 @@ OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broad
 @click.option("--op", "operations", multiple=True, type=click.Choice(OPERATIONS), help="Only this; may be repeated.")
 @click.option("--size", "sizes", multiple=True, metavar="SIZE", help="Payload such as 64M; may be given several times.")
 @click.option("--pairs/--no-pairs", default=True, show_default=True, help="Look for a slow host or link.")
+@click.option("--all-pairs", is_flag=True, help="Every pair, also among more than 16: a round for each rank.")
 @click.option("--step-timeout", type=click.FloatRange(1, 3600), default=30, show_default=True, metavar="SECONDS")
 @click.option("--timeout", type=click.FloatRange(1, 86400), default=180, show_default=True, metavar="SECONDS")
 @click.option("--json", "as_json", is_flag=True, help="The result as JSON, for programs.")
@@ -33,6 +34,7 @@ def bench(
     operations: tuple[str, ...],
     sizes: tuple[str, ...],
     pairs: bool,
+    all_pairs: bool,
     step_timeout: float,
     timeout: float,
     as_json: bool,
@@ -54,7 +56,7 @@ def bench(
     from doctor.session.bench import bench as test
 
     told = options.note if not quiet and sys.stderr.isatty() else _nothing
-    request = Request(operations or OPERATIONS, _sizes(sizes), pairs, step_timeout, timeout, told=told)
+    request = Request(operations or OPERATIONS, _sizes(sizes), pairs, all_pairs, step_timeout, timeout, told=told)
     try:
         result = test(request, python, backend, ranks, launched(os.environ))
     except BenchError as error:

@@ -36,6 +36,7 @@ class Request:
     operations: tuple[str, ...] = OPERATIONS
     sizes: tuple[int, ...] = ()
     pairs: bool = True
+    all_pairs: bool = False
     step: float = 30.0
     total: float = 120.0
     seed: int = 0
@@ -129,7 +130,7 @@ class _Run:
         def together(these: list[Pair]) -> Mapping[Pair, float]:
             return self._exchange([(units[a], units[b]) for a, b in these], these)
 
-        verdict: Verdict = drive(search(len(units), random.Random(self.request.seed)), together)
+        verdict: Verdict = drive(search(len(units), random.Random(self.request.seed), self.request.all_pairs), together)
         self.result = replace(self.result, verdict=verdict)
 
     def _pair_bytes(self, units: Sequence[int]) -> int:

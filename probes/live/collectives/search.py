@@ -47,28 +47,31 @@ class Verdict:
     rounds: int
 
 
-def search(nodes: int, draw: random.Random) -> Search:
-    """Yields rounds of pairs, is sent the rate of each (B/s, both directions at once), and returns the verdict."""
+def search(nodes: int, draw: random.Random, every: bool = False) -> Search:
+    """Yields rounds of pairs, is sent the rate of each (B/s, both directions at once), and returns the verdict.
+
+    With `every` all pairs meet, however many nodes there are: nodes - 1 rounds.
+    """
     measured: defaultdict[Pair, list[float]] = defaultdict(list)
     rounds = 0
-    for these in _first_rounds(nodes, draw):
+    for these in _first_rounds(nodes, draw, every):
         rounds += 1
         _note(measured, (yield these))
     norm = usual(rate for rates in measured.values() for rate in rates)
 
     def verdict(bad: Mapping[int, float], worse: Mapping[Pair, float], why: str = "") -> Verdict:
         share = {key: value / norm.rate for found in (bad, worse) for key, value in found.items()}
-        every = nodes * (nodes - 1) // 2
+        pairs = nodes * (nodes - 1) // 2
         links = tuple(sorted(worse)) if not why else ()
         told = tuple(sorted(bad)) if not why else ()
-        return Verdict(told, links, share, norm, not why, why, len(measured), every, rounds)
+        return Verdict(told, links, share, norm, not why, why, len(measured), pairs, rounds)
 
     if nodes < 3:
         return verdict({}, {}, "one pair has nothing to be compared with")
     slow = {ends for ends, rates in measured.items() if norm.slow(rates)}
     if not slow:
         return verdict({}, {}, "healthy pairs differ too much" if norm.spread > 2 * NOISY else "")
-    suspects = [node for node in range(nodes) if _often(node, measured, slow)]
+    suspects = [node for node in sorted({node for ends in slow for node in ends}) if _often(node, measured, slow)]
     cleared = sorted({node for ends in measured if ends not in slow for node in ends})
     cleared.sort(key=lambda node: (node in suspects, sum(node in ends for ends in slow)))
     if not cleared:
@@ -90,8 +93,8 @@ def search(nodes: int, draw: random.Random) -> Search:
     return verdict(bad, worse, "healthy pairs differ too much" if noisy else "")
 
 
-def _first_rounds(nodes: int, draw: random.Random) -> list[list[Pair]]:
-    if nodes <= ALL_MEET:
+def _first_rounds(nodes: int, draw: random.Random, every: bool) -> list[list[Pair]]:
+    if every or nodes <= ALL_MEET:
         return list(tournament(nodes)) if nodes > 1 else []
     return [*scheduled(ring(nodes)), *(matching(nodes, draw) for _ in range(DRAWN))]
 

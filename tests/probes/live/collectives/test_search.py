@@ -115,3 +115,9 @@ def test_what_is_usual_is_not_moved_by_a_slow_minority() -> None:
     norm = usual([100.0, 101, 99, 100, 40, 41, 39])
     assert norm.rate == pytest.approx(100, rel=0.02)
     assert norm.slow([60.0]) and not norm.slow([95.0])
+
+
+def test_any_slow_link_among_many_is_named_where_all_meet() -> None:
+    draw = random.Random(3)
+    verdict = drive(search(40, draw, every=True), network(draw, 0.05, links=[(3, 29)]))
+    assert (verdict.nodes, verdict.links, verdict.tested) == ((), ((3, 29),), 40 * 39 // 2)
