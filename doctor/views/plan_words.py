@@ -89,15 +89,15 @@ def command(job: Job, framework: Framework, steps: int) -> list[str]:
     settings = flags(job, framework)
     if framework.name == "fsdp":
         return _shell([*_launched(job), *settings[:-1], "SCRIPT ARGUMENTS", settings[-1], f"--max_steps {steps}"])
-    run = f"torchrun --nnodes {job.cluster.nodes} --nproc-per-node {min(job.cluster.per_node, job.cluster.gpus)}"
+    run = [f"torchrun --nnodes {job.cluster.nodes} --nproc-per-node {min(job.cluster.per_node, job.cluster.gpus)}"]
     if job.cluster.nodes > 1:
-        run += " --rdzv-backend c10d --rdzv-endpoint HOST:29500"
+        run.append("--rdzv-backend c10d --rdzv-endpoint HOST:29500")
     if framework.name == "megatron":
-        lines = [f"{run} pretrain_gpt.py ARGUMENTS", *settings, f"--train-iters {steps} --log-interval 1"]
+        lines = [*run, "pretrain_gpt.py ARGUMENTS", *settings, f"--train-iters {steps} --log-interval 1"]
     elif framework.name == "torchtitan":
-        lines = [f"{run} -m torchtitan.train ARGUMENTS", *settings, f"--training.steps {steps}"]
+        lines = [*run, "-m torchtitan.train ARGUMENTS", *settings, f"--training.steps {steps}"]
     else:  # settings stand in a file that the script is told of
-        return [f"# {line}" for line in settings] + [f"{run} SCRIPT ARGUMENTS --max_steps {steps}"]
+        return [f"# {line}" for line in settings] + _shell([*run, f"SCRIPT ARGUMENTS --max_steps {steps}"])
     return _shell(lines)
 
 
