@@ -30,6 +30,8 @@ PATIENCE = 30.0
 POLL = 2.0
 """Seconds between looks at the workers, while no result comes."""
 MOST_LOCAL = 64
+LOCAL_ANY_PORT = "127.0.0.1:0"
+"""Where the scheduler's pages are served: they cannot be left out, and nobody else is to see them."""
 
 
 class ElsewhereError(Exception):
@@ -160,7 +162,7 @@ def _processes(count: int) -> Iterator[str]:
     from distributed import LocalCluster
 
     with LocalCluster(
-        n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=count, threads_per_worker=1, processes=True, dashboard_address=LOCAL_ANY_PORT, silence_logs=50
     ) as made:
         yield str(made.scheduler_address)
 
@@ -175,7 +177,7 @@ def _allocation() -> Iterator[str]:
     nodes = os.environ.get("SLURM_JOB_NUM_NODES", "1")
     each = os.environ.get("SLURM_CPUS_ON_NODE", "1")
     host = socket.gethostname()
-    with LocalCluster(n_workers=0, host=host, dashboard_address=None, silence_logs=50) as made:
+    with LocalCluster(n_workers=0, host=host, dashboard_address=LOCAL_ANY_PORT, silence_logs=50) as made:
         worker = [sys.executable, "-m", "distributed.cli.dask_worker", made.scheduler_address]
         options = ["--nworkers", each, "--nthreads", "1", "--no-dashboard", "--death-timeout", "60"]
         step = ["srun", "--overlap", f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1"]

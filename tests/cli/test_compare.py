@@ -95,3 +95,12 @@ def test_wrong_types_and_endless_numbers_in_a_report_are_passed_over(
 def test_a_side_that_is_not_there_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", str(tmp_path / "no"), str(SAMPLE)]) == 2
     assert "no such file" in capsys.readouterr().err
+
+
+def test_defaults_come_from_the_folders_settings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pdoctor.toml").write_text('lang = "zh"\n')
+    monkeypatch.chdir(tmp_path)
+    assert run(["compare", str(SAMPLE), str(SAMPLE)]) == 0
+    assert "对比" in capsys.readouterr().out
