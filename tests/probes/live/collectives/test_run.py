@@ -120,7 +120,7 @@ def test_a_rank_that_never_comes_is_named(nothing_left: None) -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    result = bench_of(replace(SMALL, step=4), place=Place(0, 2, 0, "127.0.0.1", port))
+    result = bench_of(replace(SMALL, step=2.5), place=Place(0, 2, 0, "127.0.0.1", port))
     assert result.lost is not None
     assert (result.lost.ranks, result.lost.operation) == ((1,), "start")
 
