@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from doctor.messages_bundle import TEXTS as BUNDLE
 from doctor.messages_compare import TEXTS as COMPARE
 from doctor.messages_plan import TEXTS as PLAN
 
 LANGUAGES = ("en", "zh")
 
 TEXTS: Mapping[str, tuple[str, str]] = {
+    **BUNDLE,
     **PLAN,
     **COMPARE,
     # verdicts and summaries

@@ -25,6 +25,7 @@ class Top(LazyGroup):
         "plan": ("doctor.cli.plan:plan", "Find layouts for a model on a cluster, and what they cost."),
         "probe": ("doctor.cli.probe:probe", "List the probes of a node, or run some."),
         "bench": ("doctor.cli.bench:bench", "Test collectives between live ranks, and find who is slow."),
+        "collect": ("doctor.cli.collect:collect", "Put what a diagnosis needs into one file, without secrets."),
         "rules": ("doctor.cli.rules:rules", "Look at the rule base, check it, test it, add to it."),
     }
 

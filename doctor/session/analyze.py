@@ -109,7 +109,7 @@ def _read(
     piped, notes = _piped(stdin, spool) if stdin is not None and STDIN in paths else ([], [])
     notes += [replace(note, path=_shown(note.path, places)) for note in found.notes]
     far = fetched([os.fspath(path) for path in given if is_remote(path)], spool, notes)
-    files = expanded([*piped, *_named(found.files, places), *far], spool, notes)
+    files = expanded([*piped, *shown_files(found.files, places), *far], spool, notes)
     gathered = gather(files, loaded.base.events, progress, elsewhere)
     if paths and not any(given.kind for given in gathered.inputs):
         raise InputError((notes + [note for given in gathered.inputs for note in given.notes])[0])
@@ -170,7 +170,8 @@ def _piped(stdin: IO[bytes], spool: Spool) -> tuple[list[File], list[Note]]:
     return [File(str(path), STDIN_NAME, size)], notes
 
 
-def _named(files: Sequence[tuple[str, int]], paths: Sequence[str | os.PathLike[str]]) -> list[File]:
+def shown_files(files: Sequence[tuple[str, int]], paths: Sequence[str | os.PathLike[str]]) -> list[File]:
+    """The files under the names that they are shown by."""
     return [File(path, _shown(path, paths), size) for path, size in files]
 
 

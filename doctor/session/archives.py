@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from doctor.session import tar, zips
+from doctor.session.bundle import unbundled
 from doctor.session.contents import SAMPLE, File
 from doctor.session.inputs import MAX_FILES, SKIPPED_FOLDERS
 from doctor.session.kinds import is_text
@@ -44,12 +45,15 @@ class Room:
 
 
 def expanded(files: Iterable[File], spool: Spool, notes: list[Note]) -> list[File]:
-    """`files` with the members of archives in the place of these. What is passed over, and why, goes to `notes`."""
+    """`files` with the members of archives in the place of these. What is passed over, and why, goes to `notes`.
+
+    Members of a bundle have the names that they had where it was written.
+    """
     found: list[File] = []
     for file in files:
         most = max(FLOOR, RATIO * file.bytes)
         _expand(file, Room(most, most), spool, notes, found)
-    return found
+    return unbundled(found, notes)
 
 
 def _expand(file: File, room: Room, spool: Spool, notes: list[Note], found: list[File], depth: int = 0) -> None:

@@ -7,7 +7,7 @@ files that they were; of what is no text (traces, snapshots, dumps of recorders,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -29,12 +29,13 @@ LARGEST_MANIFEST, LONGEST_NAME, LONGEST_LINE, MOST_LINES = 16 << 20, 1_000, 1 <<
 
 
 class Carried(msgspec.Struct, frozen=True):
-    """A text in the bundle: its name where it was written, and the member that holds it."""
+    """A text in the bundle: its name where it was written, the member that holds it, the host it is known to be of."""
 
     name: str
     member: str
     kind: str = ""
     bytes: int = 0
+    host: str = ""
     cut: bool = False
 
 
@@ -77,28 +78,29 @@ def unbundled(files: Sequence[File], notes: list[Note]) -> list[File]:
     manifests = [file for file in files if file.name.endswith(MANIFEST) and _begins(file, MANIFEST_MAGIC)]
     if not manifests:
         return list(files)
-    named: dict[str, str] = {}
+    names = {file.name for file in files}
+    told: dict[str, File] = {}
     for file in manifests:
         start = file.name.removesuffix(MANIFEST)
-        manifest = _manifest(file, notes)
-        mine = {other.name for other in files if other.name.startswith(start)}
-        alone = len(mine) == len(files)
-        missing = 0
-        for text in manifest.files if manifest else ():
-            if start + text.member not in mine:
-                missing += 1
-            elif text.name and len(text.name) <= LONGEST_NAME:
-                named[start + text.member] = text.name if alone else f"{start.rstrip('/:')}:{text.name}"
-        if missing and manifest:
-            notes.append(Note("bundle.incomplete", file.name, {"n": str(missing), "all": str(len(manifest.files))}))
+        alone = len(manifests) == 1 and all(name.startswith(start) for name in names)
+        texts = manifest.files if (manifest := _manifest(file, notes)) else ()
+        for text in texts:
+            if 0 < len(text.name) <= LONGEST_NAME:
+                name = text.name if alone else f"{start.rstrip('/:')}:{text.name}"
+                told[start + text.member] = File("", name, 0, text.host)
+        if missing := sum(start + text.member not in names for text in texts):
+            notes.append(Note("bundle.incomplete", file.name, {"n": str(missing), "all": str(len(texts))}))
+    passed = {file.name for file in manifests}
     taken: set[str] = set()
     found = []
     for file in files:
-        name = named.get(file.name, file.name)
-        name = file.name if name in taken else name
-        taken.add(name)
-        if file not in manifests:
-            found.append(File(file.path, name, file.bytes))
+        if file.name in passed:
+            continue
+        known = told.get(file.name)
+        if known is not None and known.name not in taken:
+            file = replace(file, name=known.name, host=known.host)
+        taken.add(file.name)
+        found.append(file)
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from doctor.facts.model import Event, EventSpec, Fact
 from doctor.rulebase.pack import cache_folder
+from doctor.session.bundle import replayed
 from doctor.session.contents import File, beginning
 from doctor.session.notes import Note
 from doctor.session.quotes import agreed, shown_in
@@ -107,7 +108,8 @@ def gather(
 
     `progress` is told (done, all) of the files that take long to read; `elsewhere` reads them on other machines.
     """
-    found = Gathered()
+    files, kept = replayed(files)
+    found = Gathered(kept.inputs, kept.facts)
     files = _apart(files, found, elsewhere)
     taken = [Taken(file, *_opened(file, room)) for file, room in zip(files, _rooms(files), strict=True)]
     readable = [file for file in taken if file.data]
