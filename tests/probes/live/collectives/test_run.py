@@ -98,6 +98,18 @@ def test_a_rank_that_stops_is_named_within_the_time_out(nothing_left: None) -> N
 
 
 @needs_torch
+def test_ranks_leave_when_pdoctor_itself_is_killed(nothing_left: None) -> None:
+    before = workers()
+    command = [sys.executable, "-m", "doctor", "bench", "--python", PYTHON, "--backend", "gloo", "--ranks", "2"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        end = time.monotonic() + 20
+        while len(workers() - before) < 3 and time.monotonic() < end:  # the launcher and its two ranks
+            time.sleep(0.05)
+        assert len(workers() - before) == 3
+        process.kill()
+
+
+@needs_torch
 def test_ranks_that_a_launcher_starts_meet_and_the_first_reports(nothing_left: None) -> None:
     import socket
 
