@@ -51,6 +51,22 @@ TRACES: Sequence[tuple[str, str]] = (
     (r"clocks of the ranks differ by up to (?P<ms>[\d.]+) ms: .*", "各 rank 时钟相差最多 {ms} ms：比较时不使用时钟"),
 )
 
+NODE: Sequence[tuple[str, str]] = (
+    (r"no NVIDIA driver here: (?P<name>\S+) is not found", "此处没有 NVIDIA 驱动：找不到 {name}"),
+    (r"the Python package (?P<name>\S+) is not installed", "未安装 Python 包 {name}"),
+    (r"gave no answer within (?P<n>[\d.]+) s", "{n} 秒内没有回应"),
+    (r"(?P<name>.*) gave no answer within (?P<n>[\d.]+) s", "{name} 在 {n} 秒内没有回应"),
+    (r"the probe broke: (?P<why>.*)", "探针出错：{why}"),
+    (r"No such file or directory", "文件或目录不存在"),
+    (r"Permission denied", "权限不足"),
+    (r"configuration space past 64 bytes is for root alone", "配置空间 64 字节之后的部分只有 root 能读"),
+    (
+        r"(?P<n>\d+) Python processes belong to another user: .*",
+        "{n} 个 Python 进程属于其他用户：请以该用户或 root 运行",
+    ),
+    (r"(?P<n>\d+) ranks of another job run here too, .*", "此处还运行着另一个作业的 {n} 个 rank，未查看"),
+)
+
 _REMARKS: Sequence[tuple[str, str]] = (
     (r"cannot be read: (?P<why>.*)", "无法读取：{why}"),
     (r"unpacks to more than (?P<n>[\d,]+) bytes: only these were read", "解压后超过 {n} 字节：只读取了这一部分"),
@@ -80,6 +96,7 @@ _REMARKS: Sequence[tuple[str, str]] = (
     ),
     (r"what looks like (?P<kind>.*?) could not be read: (?P<why>.*)", "像是 {kind} 的内容无法读取：{why}"),
     *TRACES,
+    *NODE,
     *(
         (rf"(?P<key>.*) = (?P<value>.*) is {english}", f"{{key}} = {{value}} {chinese}")
         for english, chinese in _REASONS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from doctor.facts.model import Fact, Quality, fact_spec
 from doctor.messages import TEXTS, say, say_count
+from doctor.messages_probes import translated
 from doctor.rulebase.errors import RuleError
 from doctor.session.report import Report
 from doctor.views import plan_report
@@ -83,7 +84,9 @@ def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
 
 
 def _failed(fact: Fact, lang: str) -> tuple[str, str]:
-    return say(lang, "failed.fact", name=fact.name, where=places([fact.entity], lang)), str(fact.value)
+    return say(lang, "failed.fact", name=fact.name, where=places([fact.entity], lang)), translated(
+        str(fact.value), lang
+    )
 
 
 def _provider(name: str) -> str:

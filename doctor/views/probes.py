@@ -10,6 +10,7 @@ from rich.text import Text
 
 from doctor.facts.model import Quality
 from doctor.messages import say, say_count
+from doctor.messages_probes import translated
 from doctor.session.node import Outcome, ProbeSpec
 from doctor.views.page import Page
 from doctor.views.present import value
@@ -27,7 +28,7 @@ def print_outcomes(outcomes: Sequence[Outcome], lang: str, color: bool) -> None:
         parts = [say_count(lang, "probes.facts", len(outcome.found))] if outcome.found else []
         files = len(outcome.places) + len(outcome.texts)
         parts += [say_count(lang, "probes.files", files)] if files else []
-        parts += outcome.gaps
+        parts += [translated(gap, lang) for gap in outcome.gaps]
         line = Text("  ").append(symbol, style).append(f" {outcome.spec.name:<{COLUMN - 4}}")
         line.append(visible("; ".join(parts) or say(lang, "probes.nothing")))
         line.append(f"  {outcome.seconds:.2f} s", "dim")
