@@ -242,7 +242,7 @@ def _ends(path: Path, cut: list[bool]) -> Iterator[bytes]:
             yield piece if skipping else piece[piece.find(b"\n") + 1 :]
             skipping = True
         elif at <= HEAD < at + len(piece):
-            yield piece[: piece.rfind(b"\n") + 1]
+            yield piece[: piece.find(b"\n") + 1]
         at += len(piece)
 
 

@@ -61,14 +61,16 @@ class Redactor:
         self.counts: Counter[str] = Counter()
         self.names: dict[str, str] = {}
         self._keep_hosts = keep_hosts
-        self._hosts, self._users, self._secrets = {*hosts}, set[str](), set[str]()
+        self._hosts: set[str] = set() if keep_hosts else {*hosts}
+        self._users, self._secrets = set[str](), set[str]()
         self._mails: dict[str, str] = {}
         self._nets: dict[str, str] = {}
         self._in_key, self._entry = 0, ""
         self._known: re.Pattern[str] | None = None
         self._people: re.Pattern[str] | None = None
         self._machines: re.Pattern[str] | None = None
-        self._lists = _any((), "", "")
+        self._lists: re.Pattern[str] | None = None
+        self._frozen = False
 
     def begin(self) -> None:
         """Another text begins."""
@@ -101,13 +103,15 @@ class Redactor:
 
     def settle(self, line: str) -> str:
         """A line that was staged, without what was learnt from all of them."""
-        if self._known is None:
+        if not self._frozen:
             self._freeze()
-        assert self._known and self._people and self._machines
-        line = self._known.sub(lambda match: self._told("repeated secret", HIDDEN), line)
-        line = self._people.sub(lambda match: self._told("user", self.names[match[0]]), line)
-        if not self._keep_hosts:
+        if self._known:
+            line = self._known.sub(lambda match: self._told("repeated secret", HIDDEN), line)
+        if self._people:
+            line = self._people.sub(lambda match: self._told("user", self.names[match[0]]), line)
+        if self._machines:
             line = self._machines.sub(lambda match: self._told("host", self._machine(match)), line)
+        if self._lists:
             line = self._lists.sub(lambda match: self._told("host", "host-"), line)
         if "@" in line:
             line = _MAIL.sub(lambda match: self._mail(match[0]), line)
@@ -160,20 +164,20 @@ class Redactor:
 
     def _know(self, secret: str) -> None:
         if len(secret) >= LEAST and _TELLING.search(secret) and len(self._secrets) < MOST_KNOWN and secret != HIDDEN:
-            if self._known is not None and secret not in self._secrets:
-                self._known = None
+            self._frozen = self._frozen and secret in self._secrets
             self._secrets.add(secret)
 
     def _learn(self, line: str) -> None:
         for found in _USER.finditer(line):
             name = found[found.lastgroup or 0]
-            if len(name) >= 2 and name not in _COMMON_USERS and self._known is None:
+            if len(name) >= 2 and name not in _COMMON_USERS and not self.names:
                 self._users.add(name)
-        for found in _HOST.finditer(line) if not self._keep_hosts and self._known is None else ():
+        for found in _HOST.finditer(line) if not self._keep_hosts and not self.names else ():
             self._hosts.add(found[found.lastgroup or 0].rstrip(".-"))
 
     def _freeze(self) -> None:
         """Makes patterns of what is known."""
+        self._frozen = True
         forms = {form for secret in self._secrets for form in _forms(secret)}
         self._known = _any(forms, r"(?:", r")")
         users = sorted(self._users)
@@ -209,7 +213,7 @@ class Redactor:
         return self._told("e-mail", self._mails.setdefault(mail, f"person{len(self._mails) + 1}@example.com"))
 
     def _addresses(self, line: str) -> str:
-        if "." in line:
+        if line.count(".") > 2:
             line = _IPV4.sub(lambda match: self._address(match), line)
         return _IPV6.sub(lambda match: self._address(match), line) if line.count(":") > 3 else line
 
@@ -249,9 +253,9 @@ def _forms(secret: str) -> Iterable[str]:
         yield quoted
 
 
-def _any(words: Iterable[str], before: str, after: str) -> re.Pattern[str]:
+def _any(words: Iterable[str], before: str, after: str) -> re.Pattern[str] | None:
     chosen = sorted(words, key=len, reverse=True)
-    return re.compile(before + "|".join(map(re.escape, chosen)) + after) if chosen else re.compile(r"(?!)")
+    return re.compile(before + "|".join(map(re.escape, chosen)) + after) if chosen else None
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

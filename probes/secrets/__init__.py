@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 from urllib.parse import unquote
 
-from probes.secrets.forms import COMPILED, HINT
+from probes.secrets.forms import COMPILED, may_hold, may_name
 from probes.secrets.names import holds_secret, is_secret, strength
 
 __all__ = ["HIDDEN", "Seen", "hide", "is_secret", "redact", "redact_text"]
@@ -25,12 +25,12 @@ NAMED = re.compile(
     r"(?P<value>\\?\"(?:[^\"\\]|\\.){0,1000}\"|'[^'\n]{0,1000}'|\\?[\"']?[^\s\"'\x00]+)"
 )
 """`name=value`, `"name": "value"`, `--name value`, `name ..... value`."""
-NAME_HINT = re.compile(r"(?i:pass|pwd|secret|token|key|credential|auth|cookie|_dsn|_pat\b|signature|_sas\b)")
 ENCODED = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{20,}={0,2}|(?<==)[A-Za-z0-9+/_-]{20,}={0,2}")
 ESCAPED = re.compile(r"\S*%(?:3[aAdD]|40|2[fF])\S*")
 PRINTABLE = re.compile(rb"[\t\n\r\x20-\x7e]{12,}")
 LONGEST, DEPTH = 1 << 16, 2
 CLOSING = ",;)}]"
+STANDARD = str.maketrans("-_", "+/")
 REFERENCE = re.compile(r"\$\w+(?!\$)\b(?!\$)|\$[{(]|<\w+>")
 
 
@@ -48,10 +48,10 @@ def hide(text: str, seen: Seen, depth: int = 0) -> str:
     """One line of text with each secret replaced by `<redacted>`; what is beside the secrets stays as it is."""
     if len(text) > LONGEST:
         return "".join(hide(part, seen, depth) for part in _parts(text))
-    if HINT.search(text):
+    if may_hold(text):
         for kind, pattern in COMPILED:
             text = pattern.sub(lambda match, kind=kind: _form(match, kind, seen), text)  # type: ignore[misc]
-    if NAME_HINT.search(text):
+    if may_name(text):
         text = _named(text, seen)
     if depth < DEPTH:
         text = ENCODED.sub(lambda match: _encoded(match[0], seen, depth), text)
@@ -108,7 +108,9 @@ def _named(text: str, seen: Seen) -> str:
 
 def _encoded(word: str, seen: Seen, depth: int) -> str:
     """Base64 of a text that holds a secret."""
-    plain = word.rstrip("=").translate(str.maketrans("-_", "+/"))
+    if word.islower() or word.count("/") > len(word) >> 3:  # a name, a path
+        return word
+    plain = word.rstrip("=").translate(STANDARD)
     try:
         data = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     except (binascii.Error, ValueError):

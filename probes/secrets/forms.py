@@ -6,6 +6,8 @@ The prefixes are those that the issuers document for the benefit of scanners.
 from __future__ import annotations
 
 import re
+from functools import cache
+from typing import Any
 
 _END = r"(?![\w-])"
 _HEADER = r"\bAuthorization[\"']?\s*[:=]\s*[\"']?"
@@ -74,7 +76,7 @@ FORMS: tuple[tuple[str, str], ...] = (
 
 COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in FORMS)
 
-HINT = re.compile(
+_HINT = (
     r"AKIA|ASIA|ABIA|ACCA|X-|AIza|ya29|GOCSPX|Key=|sig=|8Q~|_v1_|hf_|api_org_|wandb|sk-|nvapi|r8_|gsk_|dapi|gh[pousr]_"
     r"|github_pat|gl[a-z]{2,5}-|npm_|pypi-|dckr_|\"auth|identitytoken|xox|xapp|hooks|:AA|[sr]k_|whsec|SG\.|hv[sbr]\."
     r"|atlasv1|tskey|AGE-|eyJ|uthorization|earer|ookie|://|Pwd|Password|\$[256ya]|AAAA|PRIVATE|[A-Z0-9]{5}-[A-Z0-9]{5}-"
@@ -82,3 +84,31 @@ HINT = re.compile(
     r"|(?i:identified|with password)"
 )
 """What a line has if any of the patterns finds something: most lines of a log have none of it."""
+
+
+_NAME_HINT = r"(?i)pass|pwd|secret|token|key|credential|auth|cookie|_dsn|_pat\b|signature|_sas\b"
+"""What a line has if it names a secret."""
+
+
+def may_hold(line: str) -> bool:
+    """Can any of the patterns find something in the line? RE2 tells it ten times as fast as they do."""
+    return _found(_HINT, line)
+
+
+def may_name(line: str) -> bool:
+    """Can the line hold the name of a secret?"""
+    return _found(_NAME_HINT, line)
+
+
+def _found(hint: str, line: str) -> bool:
+    try:
+        return _compiled(hint).search(line) is not None
+    except UnicodeEncodeError:  # bytes that are no UTF-8
+        return True
+
+
+@cache
+def _compiled(hint: str) -> Any:
+    import re2
+
+    return re2.compile(hint)

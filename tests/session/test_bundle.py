@@ -14,6 +14,7 @@ import pytest
 
 from doctor.facts.model import Fact
 from doctor.rulebase.load import load_rulebase
+from doctor.session import bundle_writer
 from doctor.session.analyze import analyze_paths
 from doctor.session.bundle import FACTS, MANIFEST
 from doctor.session.bundle_writer import Bundled, write_bundle
@@ -167,6 +168,20 @@ def test_a_bundle_within_the_collected_folder_is_not_collected_again(tmp_path: P
     (tmp_path / "rank3.log").write_text(OOM)
     bundle(tmp_path / "b.zip", tmp_path)
     assert len(bundle(tmp_path / "b.zip", tmp_path, force=True).manifest.files) == 1
+
+
+def test_of_a_very_long_log_the_beginning_and_the_end_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundle_writer, "HEAD", 2 << 20)
+    monkeypatch.setattr(bundle_writer, "TAIL", 3 << 20)
+    (tmp_path / "rank3.log").write_text("first\n" + "".join(f"step {n} loss 2.5\n" for n in range(600_000)) + OOM)
+    done = bundle(tmp_path / "b.zip", tmp_path / "rank3.log")
+    [text] = [data for name, data in members(tmp_path / "b.zip").items() if name.startswith("files/")]
+    assert done.manifest.files[0].cut and len(text) <= (5 << 20) + 100
+    assert text.startswith(b"first\nstep 0 ") and text.endswith(OOM.encode())
+    assert {len(line.split()) for line in text.splitlines()[1:-1]} == {4}
+    assert analyze_paths([tmp_path / "b.zip"]).diagnosis.verdict == "problem"
 
 
 def test_a_half_written_bundle_gives_what_is_there(tmp_path: Path) -> None:
