@@ -16,7 +16,7 @@ from doctor.views.page import Page
 from doctor.views.present import value
 from doctor.views.safe import visible
 
-COLUMN = 16
+COLUMN = 18
 
 
 def print_outcomes(outcomes: Sequence[Outcome], lang: str, color: bool) -> None:
