@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from doctor.cli import options
-from doctor.cli.settings import SEVERITIES
 from doctor.cli.tell import Telling, tell
 from doctor.messages import say
 from doctor.rulebase.load import load_rulebase
@@ -21,28 +20,9 @@ from doctor.session.inputs import InputError
 
 @click.command(no_args_is_help=True)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON, for programs.")
-@click.option("--explain", metavar="RULE|CAUSE", help="Show how a rule or cause came out, or why it did not.")
-@click.option("--facts", is_flag=True, help="Add everything that is known of the job, with its source.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(SEVERITIES),
-    default="degraded",
-    show_default=True,
-    help="Exit with 1 for root causes of this severity or graver.",
-)
-@click.option("--answers", type=click.Path(), metavar="FILE", help="YAML with facts and answers to questions.")
-@click.option(
-    "--answer", "words", multiple=True, metavar="QUESTION=KEY", help="One answer; may be given several times."
-)
 @click.option("--save-answers", type=click.Path(dir_okay=False), metavar="FILE", help="Write all answers to FILE.")
 @click.option("--cluster", metavar="PLACE", help="Read on local processes, dask://HOST:PORT or slurm; same answer.")
-@click.option("--no-input", is_flag=True, help="Ask nothing, even on a terminal.")
-@options.rules
-@options.lang
-@options.no_color
-@click.option("-v", "--verbose", is_flag=True, help="All evidence and everything that was checked.")
-@options.quiet
+@options.report
 def analyze(
     paths: tuple[str, ...],
     as_json: bool,

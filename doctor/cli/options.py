@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from doctor.cli.settings import LANGUAGES
+from doctor.cli.settings import LANGUAGES, SEVERITIES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -33,6 +33,33 @@ def quiet(command: Command) -> Command:
 
 def no_color(command: Command) -> Command:
     return click.option("--no-color", is_flag=True, help="No colour; so does the variable NO_COLOR.")(command)
+
+
+def report(command: Command) -> Command:
+    """All options of a command that ends in a diagnosis, in the order of its help."""
+    severity = click.Choice(SEVERITIES)
+    shared: tuple[Callable[[Command], Command], ...] = (
+        click.option("--json", "as_json", is_flag=True, help="The report as JSON, for programs."),
+        click.option("--explain", metavar="RULE|CAUSE", help="Show how a rule or cause came out, or why it did not."),
+        click.option("--facts", is_flag=True, help="Add everything that is known, with its source."),
+        click.option(
+            "--fail-on", type=severity, default="degraded", show_default=True,
+            help="Exit with 1 for root causes of this severity or graver.",
+        ),
+        click.option("--answers", type=click.Path(), metavar="FILE", help="YAML with facts and answers to questions."),
+        click.option(
+            "--answer", "words", multiple=True, metavar="QUESTION=KEY", help="One answer; may be given several times."
+        ),
+        click.option("--no-input", is_flag=True, help="Ask nothing, even on a terminal."),
+        rules,
+        lang,
+        no_color,
+        click.option("-v", "--verbose", is_flag=True, help="All evidence and everything that was checked."),
+        quiet,
+    )  # fmt: skip
+    for option in reversed(shared):
+        command = option(command)
+    return command
 
 
 def progress(hushed: bool) -> Callable[[int, int], None] | None:

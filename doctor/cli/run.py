@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from doctor.cli import options
-from doctor.cli.settings import SEVERITIES
 from doctor.cli.tell import Telling, tell
 from doctor.messages import say
 from doctor.rulebase.load import load_rulebase
@@ -20,26 +19,7 @@ from doctor.session.node import look, read_node, this_host
 @click.option("--log", "logs", multiple=True, type=click.Path(), metavar="PATH", help="The job's log, or a folder.")
 @click.option("--config", "configs", multiple=True, type=click.Path(), metavar="PATH", help="The job's configuration.")
 @click.option("--python", type=click.Path(dir_okay=False), metavar="PATH", help="The job's Python interpreter.")
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON, for programs.")
-@click.option("--explain", metavar="RULE|CAUSE", help="Show how a rule or cause came out, or why it did not.")
-@click.option("--facts", is_flag=True, help="Add everything that is known of the node, with its source.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(SEVERITIES),
-    default="degraded",
-    show_default=True,
-    help="Exit with 1 for root causes of this severity or graver.",
-)
-@click.option("--answers", type=click.Path(), metavar="FILE", help="YAML with facts and answers to questions.")
-@click.option(
-    "--answer", "words", multiple=True, metavar="QUESTION=KEY", help="One answer; may be given several times."
-)
-@click.option("--no-input", is_flag=True, help="Ask nothing, even on a terminal.")
-@options.rules
-@options.lang
-@options.no_color
-@click.option("-v", "--verbose", is_flag=True, help="All evidence and everything that was checked.")
-@options.quiet
+@options.report
 def run(
     logs: tuple[str, ...],
     configs: tuple[str, ...],

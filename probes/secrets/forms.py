@@ -1,6 +1,6 @@
 """Secrets that are known by their form: tokens with a prefix of their issuer, and places where only a secret stands.
 
-The prefixes are those that the issuers document for the benefit of scanners.
+The prefixes are general knowledge of the issuers' formats; they were not looked up one by one.
 """
 
 from __future__ import annotations

@@ -33,9 +33,21 @@ def test_every_candidate_is_legal_and_may_fit(name: str) -> None:
         assert candidate.job.global_batch == 512
 
 
-def test_the_fullest_stage_of_a_candidate_is_that_of_the_whole_model() -> None:
-    for candidate in found("llama2-70b").front:
+@pytest.mark.parametrize("name", ["llama2-70b", "mixtral-8x7b", "deepseek-v2-lite"])
+def test_the_fullest_stage_of_a_candidate_is_that_of_the_whole_model(name: str) -> None:
+    for candidate in found(name).front:
         assert candidate.peak == pytest.approx(max(stage.high for stage in memory(candidate.job)))
+
+
+@pytest.mark.parametrize("name", ["llama2-70b", "mixtral-8x7b"])
+def test_counts_of_chunks_that_are_skipped_hold_nothing_notably_faster(name: str) -> None:
+    fastest = min(candidate.likely for candidate in found(name).front if candidate.fits)
+    for vpp in (2, 4, 5, 8, 10):
+        try:
+            others = found(name, vpp=vpp).front
+        except PlanError:  # no layout has so many chunks
+            continue
+        assert all(candidate.likely >= fastest * 0.98 for candidate in others if candidate.fits)
 
 
 def test_the_bound_by_which_layouts_are_left_out_is_below_what_they_take() -> None:
