@@ -86,7 +86,7 @@ class Taken:
             self.notes.append(Note("input.probe_says", self.file.name, {"place": place, "text": plain}))
 
     def entry(self, rank: int | None = None, host: str | None = None) -> Input:
-        return Input(self.file.name, self.kind, self.file.bytes, rank, host, tuple(self.notes))
+        return Input(self.file.name, self.kind, self.file.bytes, rank, host, tuple(self.notes), self.file.path)
 
 
 @dataclass(slots=True)

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One file that was looked at; `kind` says what it was read as, none when nothing in it could be used."""
+    """One file that was looked at; `kind` says what it was read as, none when nothing in it could be used.
+
+    `place` is where it lies on this machine; a file of an archive lies nowhere any more when the report is there.
+    """
 
     path: str
     kind: str
@@ -27,6 +30,7 @@ class Input:
     rank: int | None = None
     host: str | None = None
     notes: tuple[Note, ...] = ()
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
