@@ -67,7 +67,7 @@ def _matches(signal: Signal, event: Event, situation: Situation, entity: str, mi
 
 
 def _fact(signal: Signal, situation: Situation, entity: str) -> Outcome:
-    """TRUE when the condition holds for the entity or for some entity inside it."""
+    """TRUE when the condition holds for the entity or for some entity inside it: it is there that it holds."""
     truths: list[Truth] = []
     sources: dict[Source, None] = {}
     missing: dict[str, None] = {}
@@ -77,7 +77,7 @@ def _fact(signal: Signal, situation: Situation, entity: str) -> Outcome:
         truth = Truth.of(evaluation.value)
         truths.append(truth)
         if truth is Truth.TRUE:
-            places.append(place)
+            places += evaluation.places if place == "job" and evaluation.places else (place,)
             for fact in evaluation.used:
                 sources.update(dict.fromkeys(fact.because or (fact.source,)))
         elif truth is Truth.UNKNOWN:

@@ -162,6 +162,8 @@ def _placed(error: MisplacedError | RuleError, path: Path, shown: str) -> RuleEr
 class _Inputs:
     """The numbers of an example as what an expression looks its names up in."""
 
+    entity = "job"
+
     def __init__(self, values: Mapping[str, float]) -> None:
         self.values = values
 

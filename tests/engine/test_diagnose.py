@@ -134,6 +134,19 @@ def test_a_condition_over_nodes_names_the_node_it_holds_on(tmp_path: Path) -> No
     assert diagnose(seen, rulebase(tmp_path, text)).findings[0].entities == ("node:n1",)
 
 
+def test_a_condition_that_some_node_meets_names_that_node(tmp_path: Path) -> None:
+    text = rule_text(
+        body="""
+        signals:
+          small: {when: "any(node, node.shm_total < 100*MiB)", seen: {if_cause: always, otherwise: never}}
+          large: {when: "any(node, node.shm_total > 200*GiB)"}
+        condition: {all: [small], none: [large]}
+        """
+    )
+    seen = store(Fact("node.shm_total", 64 << 20, "node:n1"), Fact("node.shm_total", 64 << 30, "node:n2"))
+    assert diagnose(seen, rulebase(tmp_path, text)).findings[0].entities == ("node:n1",)
+
+
 def test_a_rule_of_rank_scope_needs_its_signals_on_one_rank(tmp_path: Path) -> None:
     text = rule_text(
         body="""

@@ -141,3 +141,14 @@ def test_what_holds_somewhere_is_proven_by_the_places_where_it_does() -> None:
     assert used("any(gpu, gpu.memory_used > 40)", *cards) == {"gpu:n1/1"}
     assert used("config.tp > 2 and any(gpu, gpu.memory_used > 20)", total, *cards) == {"job", "gpu:n1/1", "gpu:n1/2"}
     assert used("not any(gpu, gpu.memory_used > 90)", *cards) == {"gpu:n1/0", "gpu:n1/1", "gpu:n1/2"}
+
+
+def test_a_condition_over_inner_entities_tells_where_it_holds() -> None:
+    cards = [Fact("gpu.memory_used", used, f"gpu:n1/{index}") for index, used in enumerate((10, 50, 30))]
+    lookup = Situation(FactStore(cards, ()), {}).lookup("job")
+    assert evaluate("any(gpu, gpu.memory_used > 20)", lookup).places == ("gpu:n1/1", "gpu:n1/2")
+    assert evaluate("any(gpu, gpu.memory_used > 90)", lookup).places == ()
+    assert evaluate("any(gpu, gpu.memory_used > 40) and not any(gpu, gpu.memory_used > 90)", lookup).places == (
+        "gpu:n1/1",
+    )
+    assert evaluate("not (any(gpu, gpu.memory_used > 40) and 1 > 2)", lookup).places == ()

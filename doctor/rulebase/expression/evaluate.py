@@ -18,6 +18,9 @@ from doctor.rulebase.expression.parse import dotted_name, parse, quantifies
 class Lookup(Protocol):
     """Where an evaluation gets its values. Every method answers None for what is not known."""
 
+    @property
+    def entity(self) -> str: ...
+
     def fact(self, name: str) -> Fact | None: ...
 
     def field(self, name: str) -> Any | None: ...
@@ -33,24 +36,29 @@ class Lookup(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A value (None when unknown), the facts it was computed from, and the names that were missing."""
+    """A value (None when unknown), the facts it was computed from, and the names that were missing.
+
+    `places` are the entities for which an `any` held that the value rests on.
+    """
 
     value: Any | None
     used: tuple[Fact, ...]
     missing: tuple[str, ...]
+    places: tuple[str, ...] = ()
 
 
 def evaluate(text: str, lookup: Lookup) -> Evaluation:
     """The value of `text`, which `check` has passed, over `lookup`."""
-    trace = _Trace({}, {})
+    trace = _Trace({}, {}, {})
     value = _Evaluator(trace).value(parse(text), lookup)
-    return Evaluation(value, tuple(trace.used.values()), tuple(trace.missing))
+    return Evaluation(value, tuple(trace.used.values()), tuple(trace.missing), tuple(trace.places))
 
 
 @dataclass(slots=True)
 class _Trace:
     used: dict[tuple[str, str], Fact]
     missing: dict[str, None]
+    places: dict[str, None]
 
 
 _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -88,8 +96,7 @@ class _Evaluator:
             case ast.BoolOp():
                 return self._logic(node, lookup)
             case ast.UnaryOp():
-                inner = self.value(node.operand, lookup)
-                return None if inner is None else (not inner if isinstance(node.op, ast.Not) else -inner)
+                return self._unary(node, lookup)
             case ast.BinOp():
                 return self._arithmetic(node, lookup)
             case ast.Compare():
@@ -125,6 +132,13 @@ class _Evaluator:
                 return decides
         return None if unknown else not decides
 
+    def _unary(self, node: ast.UnaryOp, lookup: Lookup) -> Any | None:
+        """What holds somewhere inside a `not` is no place where the whole holds."""
+        before = dict(self.trace.places)
+        inner = self.value(node.operand, lookup)
+        self.trace.places = before
+        return None if inner is None else (not inner if isinstance(node.op, ast.Not) else -inner)
+
     def _arithmetic(self, node: ast.BinOp, lookup: Lookup) -> Any | None:
         left, right = self.value(node.left, lookup), self.value(node.right, lookup)
         if left is None or right is None:
@@ -158,7 +172,10 @@ class _Evaluator:
         if quantifies(node):
             kind = node.args[0].id if isinstance(node.args[0], ast.Name) else ""
             if function == "any":
-                return _any(self._each(node.args[1], lookup.inner(kind)))
+                inside = list(lookup.inner(kind))
+                values = self._each(node.args[1], inside)
+                self.trace.places |= {one.entity: None for one, value in zip(inside, values, strict=True) if value}
+                return _any(values)
             return _QUANTIFIERS[function]([self.value(node.args[1], inner) for inner in lookup.inner(kind)])
         if function in ("seen", "count", "ranks") and isinstance(node.args[0], ast.Constant):
             name = str(node.args[0].value)

@@ -77,6 +77,8 @@ def _device(device: Device, summary: Summary) -> Iterator[tuple[str, Value]]:
             if role in device.exposed_by_role:
                 yield f"trace.exposed_{role}_share", device.exposed_by_role[role] / whole.span
                 yield f"trace.comm_{role}_time", device.comm_by_role[role] / S
+        if "unknown" not in device.exposed_by_role:
+            yield "trace.exposed_unknown_share", 0.0
         if device.idle_host >= 0:
             yield "trace.idle_host_share", device.idle_host / whole.span
             yield "trace.idle_sync_share", device.idle_sync / whole.span

@@ -130,7 +130,7 @@ def test_exposed_communication_is_told_by_role(tmp_path: Path) -> None:
     store = store_of(tmp_path, trace(events))
     assert value(store, "trace.exposed_dp_share", "rank:0") == pytest.approx(50 / 300)
     assert value(store, "trace.exposed_tp_share", "rank:0") == pytest.approx(30 / 300)
-    assert value(store, "trace.exposed_unknown_share", "rank:0") is None
+    assert value(store, "trace.exposed_unknown_share", "rank:0") == 0.0
 
 
 def test_sends_between_distant_ranks_are_a_pipeline_and_the_group_of_ddp_is_data_parallel(tmp_path: Path) -> None:
