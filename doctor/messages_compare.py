@@ -76,6 +76,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "compare.interval": (", {low} to {high}", "，{low} 到 {high}"),
     "compare.told": ("{change}: {state}", "{change}：{state}"),
     "compare.kernel": ("{name}: {before} -> {after}", "{name}：{before} -> {after}"),
+    "compare.kernel_told": ("{name}: {change}: {state}", "{name}：{change}：{state}"),
     "compare.at_most": (" (a side does not list it: it takes at most so long there)", "（有一方未列出：至多如此）"),
     "compare.finding.gone": ("gone", "已消失"),
     "compare.finding.new": ("new", "新出现"),

@@ -18,6 +18,7 @@ from doctor.session.measures import (
     Series,
     by_role,
     by_step,
+    kernel_steps,
     kernels,
     number,
     of_span,
@@ -56,12 +57,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class KernelChange:
-    """Time of a kernel: of a step, or where `shared` over the span. `at_most`: a side does not list it."""
+    """Time of a kernel: of a step, or where `shared` over the span. `at_most`: a side does not list it.
+
+    `judged` where both sides tell its time step by step, of which there are `counts`.
+    """
 
     name: str
     before: float
     after: float
     at_most: bool = False
+    judged: Judged | None = None
+    counts: tuple[int, int] = (1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,22 +210,46 @@ def _traces(
 def _roles(
     before: Side, after: Side, both: Sequence[str], scales: tuple[float, float], measure: Measure
 ) -> Iterator[Change]:
+    """By step where both sides tell steps; a side that has none of a role has 0 in each of its steps."""
+    steps = [by_step(side, "trace.step_us", both) for side in (before, after)]
     for role in ROLES:
         pair = [by_role(side, role, both, scale) for side, scale in zip((before, after), scales, strict=True)]
-        if any(pair):
-            first, second = (found or Series(((0.0,),), ()) for found in pair)
-            yield _change(Measure(f"exposed_{role}", measure.unit), first, second, least=PART * scales[0])
+        if not any(pair):
+            continue
+        stepped = [by_step(side, f"trace.step_exposed_{role}_us", both) for side in (before, after)]
+        first, second = (found or Series(((0.0,),), ()) for found in pair)
+        if all(found or not whole for found, whole in zip(stepped, pair, strict=True)) and all(steps):
+            first, second = (
+                found or Series(((0.0,) * len(known.values),), ())
+                for found, known in zip(stepped, steps, strict=True)
+                if known is not None
+            )
+        yield _change(Measure(f"exposed_{role}", measure.unit), first, second, least=PART * scales[0])
 
 
 def _kernels(before: Side, after: Side, both: Sequence[str], scales: tuple[float, float]) -> list[KernelChange]:
     (first, unseen_first), (second, unseen_second) = kernels(before, both, scales[0]), kernels(after, both, scales[1])
+    steps = kernel_steps(before, both), kernel_steps(after, both)
     found = []
     for name in first.keys() | second.keys():
         a, b = first.get(name, unseen_first), second.get(name, unseen_second)
         hidden = (name not in first and unseen_first > 0) or (name not in second and unseen_second > 0)
         if abs(b - a) > max(PART * scales[0], USUAL_NOISE * max(a, b)):
-            found.append(KernelChange(name, a, b, hidden))
+            change = KernelChange(name, a, b, hidden)
+            found.append(change if hidden else _judged_kernel(change, steps, PART * scales[0]))
     return sorted(found, key=lambda kernel: (-abs(kernel.after - kernel.before), kernel.name))[:MOST_KERNELS]
+
+
+def _judged_kernel(
+    change: KernelChange, steps: tuple[Mapping[str, tuple[float, ...]], Mapping[str, tuple[float, ...]]], least: float
+) -> KernelChange:
+    """The change as its steps show it; a side that lists all its kernels and not this one never runs it."""
+    known = [len(next(iter(side.values()), ())) for side in steps]
+    if not all(known):
+        return change
+    first, second = (side.get(change.name, (0.0,) * count) for side, count in zip(steps, known, strict=True))
+    found = judged(first, second, False, USUAL_NOISE, least)
+    return KernelChange(change.name, found.before, found.after, False, found, (len(first), len(second)))
 
 
 def _change(measure: Measure, first: Series, second: Series, noise: float = USUAL_NOISE, least: float = 0.0) -> Change:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
 from statistics import median
@@ -111,8 +112,22 @@ def by_role(side: Side, role: str, entities: Iterable[str], scale: float) -> Ser
         for entity in sorted(entities)
         if (fact := side.store.get(f"trace.exposed_{role}_share", entity)) is not None
     ]
-    shares = [found[0] * scale for fact in facts if (found := numbers(fact))]
+    shares = [found[0] * scale for fact in facts if (found := numbers(fact)) and found[0] > 0]
     return Series(((median(shares),),), sources_of(facts)) if shares else None
+
+
+def kernel_steps(side: Side, entities: Iterable[str]) -> Mapping[str, tuple[float, ...]]:
+    """Seconds of each listed kernel in each step, the median over the ranks that list it."""
+    rows: dict[str, list[tuple[float, ...]]] = {}
+    for entity in sorted(entities):
+        fact = side.store.get("trace.step_kernels", entity)
+        for word in fact.value if fact is not None and isinstance(fact.value, tuple) else ():
+            name, _, text = str(word).rpartition("=")
+            with suppress(ValueError):
+                times = tuple(float(part) * MICROSECOND for part in text.split())
+                if name and times and all(isfinite(time) and time >= 0 for time in times):
+                    rows.setdefault(name, []).append(times)
+    return {name: tuple(map(median, zip(*own, strict=False))) for name, own in rows.items()}
 
 
 def kernels(side: Side, entities: Sequence[str], scale: float) -> tuple[Mapping[str, float], float]:
@@ -125,7 +140,10 @@ def kernels(side: Side, entities: Sequence[str], scale: float) -> tuple[Mapping[
         if fact is None or not isinstance(fact.value, tuple) or not span or span <= 0:
             continue
         times = [pair for word in fact.value if (pair := _named(str(word))) is not None]
-        for name, seconds in times:
+        own: dict[str, float] = {}
+        for name, seconds in times:  # names are cut off: kernels whose names begin alike are one here
+            own[name] = own.get(name, 0.0) + seconds
+        for name, seconds in own.items():
             found.setdefault(name, []).append(seconds / (span * MICROSECOND) * scale)
         if len(times) >= LISTED:
             unlisted = max(unlisted, times[-1][1] / (span * MICROSECOND) * scale)

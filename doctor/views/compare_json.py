@@ -36,6 +36,8 @@ def as_data(comparison: Comparison, lang: str) -> dict[str, Any]:
                 "before": kernel.before,
                 "after": kernel.after,
                 "at_most": kernel.at_most,
+                "state": None if kernel.judged is None else str(kernel.judged.state),
+                "text": words.kernel(kernel, comparison.shared, lang),
             }
             for kernel in comparison.kernels
         ],

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from doctor.facts.model import Source
 from doctor.messages import say
 from doctor.session.compare import Change, Comparison, FindingChange, KernelChange
-from doctor.session.noise import FEWEST, USUAL_NOISE
+from doctor.session.noise import FEWEST, USUAL_NOISE, Judged
 
 SYMBOLS = {"better": "✓", "worse": "✗", "same": "=", "incomparable": "?"}
 GIB = 1 << 30
@@ -37,15 +37,18 @@ def measure(change: Change, lang: str) -> str:
     return say(lang, f"compare.measure.{change.measure.name}")
 
 
-def state(change: Change, lang: str) -> str:
-    before, after = change.counts
-    key = f"compare.state.{change.judged.state}"
-    return say(lang, key, noise=percent(change.noise, False), before=before, after=after)
+def state(judged: Judged, counts: tuple[int, int], noise: float, lang: str) -> str:
+    before, after = counts
+    return say(lang, f"compare.state.{judged.state}", noise=percent(noise, False), before=before, after=after)
 
 
 def told(change: Change, lang: str) -> str:
     """Both medians, the difference with its interval, and what it comes to."""
-    judged, unit = change.judged, change.measure.unit
+    text = _difference(change.judged, change.measure.unit, lang)
+    return say(lang, "compare.told", change=text, state=state(change.judged, change.counts, change.noise, lang))
+
+
+def _difference(judged: Judged, unit: str, lang: str) -> str:
     relative = ""
     if judged.relative is not None:
         interval = ""
@@ -54,14 +57,18 @@ def told(change: Change, lang: str) -> str:
             interval = say(lang, "compare.interval", low=low, high=high)
         relative = say(lang, "compare.relative", percent=percent(judged.relative), interval=interval)
     before, after = amount(judged.before, unit), amount(judged.after, unit)
-    text = say(lang, "compare.change", before=before, after=after, relative=relative)
-    return say(lang, "compare.told", change=text, state=state(change, lang))
+    return say(lang, "compare.change", before=before, after=after, relative=relative)
 
 
 def kernel(change: KernelChange, shared: bool, lang: str) -> str:
     unit = "1" if shared else "s"
+    name = change.name[:120]
+    if change.judged is not None:
+        told = _difference(change.judged, unit, lang)
+        came = state(change.judged, change.counts, USUAL_NOISE, lang)
+        return say(lang, "compare.kernel_told", name=name, change=told, state=came)
     before, after = amount(change.before, unit), amount(change.after, unit)
-    text = say(lang, "compare.kernel", name=change.name[:120], before=before, after=after)
+    text = say(lang, "compare.kernel", name=name, before=before, after=after)
     return text + (say(lang, "compare.at_most") if change.at_most else "")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from doctor.facts.model import Fact, Source, Value
 from doctor.facts.store import FactStore
 from doctor.session.compare import Comparison, compare
@@ -128,6 +130,40 @@ def test_parts_of_traced_steps_are_judged_by_step_and_kernels_listed() -> None:
     }
     assert [kernel.name for kernel in found.kernels] == ["gemm"]
     assert round(found.kernels[0].before * 1e6) == 500 and round(found.kernels[0].after * 1e6) == 300
+
+
+def stepped(gemm: Sequence[float], dp: float, tp: float = 0.0) -> Side:
+    """A trace whose kernels and roles are told step by step."""
+    plain = rank_trace(len(gemm), 800.0, dp + tp, sum(gemm) / len(gemm))
+    roles = {"dp": dp, "tp": tp}
+    source = Source("trace", "t.json")
+    facts = [fact for fact in plain.store.facts() if fact.name != "trace.exposed_dp_share"]
+    for role, each in roles.items():
+        if each:
+            facts.append(Fact(f"trace.exposed_{role}_share", each / (800.0 + dp + tp), "rank:0", source))
+            facts.append(Fact(f"trace.step_exposed_{role}_us", (each,) * len(gemm), "rank:0", source))
+    rows = ("gemm=" + " ".join(f"{time:g}" for time in gemm), "norm=" + " ".join("1" for _ in gemm))
+    facts.append(Fact("trace.step_kernels", rows, "rank:0", source))
+    return Side("trace", FactStore(facts), (), frozenset({"trace"}))
+
+
+def test_roles_of_communication_are_judged_by_step() -> None:
+    found = states(compare(stepped([500.0] * 6, dp=400.0), stepped([500.0] * 6, dp=100.0, tp=60.0)))
+    assert (found["exposed_dp"], found["exposed_tp"]) == ("better", "worse")
+    few = states(compare(stepped([500.0] * 3, dp=400.0), stepped([500.0] * 3, dp=100.0)))
+    assert few["exposed_dp"] == "few"
+
+
+def test_kernels_are_judged_by_step() -> None:
+    def state(after: Sequence[float]) -> str | None:
+        found = compare(stepped([500.0] * 6, dp=100.0), stepped(after, dp=100.0)).kernels
+        return str(found[0].judged.state) if found and found[0].judged else None
+
+    assert state([300.0] * 6) == "better"
+    assert state([700.0, 710.0, 690.0, 700.0, 705.0, 700.0]) == "worse"
+    assert state([300.0, 900.0, 300.0, 900.0, 880.0, 900.0]) == "unclear"
+    assert state([300.0] * 3) == "few"
+    assert state([505.0] * 6) is None
 
 
 def test_three_traced_steps_are_too_few() -> None:

@@ -97,6 +97,23 @@ def _device(device: Device, summary: Summary) -> Iterator[tuple[str, Value]]:
         yield "trace.top_kernels", tuple(f"{_plain(kernel.name)}={kernel.time / S:g}" for kernel in device.top[:TOP])
     if device.steps:
         yield from _steps(device.steps, summary)
+        for role in ROLES:
+            if role in device.exposed_by_step:
+                times = device.exposed_by_step[role][:STEPS]
+                yield f"trace.step_exposed_{role}_us", tuple(length / US for length in times)
+    if device.top_by_step:
+        yield "trace.step_kernels", tuple(_by_step(device))
+
+
+def _by_step(device: Device) -> Iterator[str]:
+    """A kernel a row, in microseconds; kernels whose names begin alike stand together."""
+    rows: dict[str, list[int]] = {}
+    for kernel, times in zip(device.top, device.top_by_step, strict=True):
+        known = rows.setdefault(_plain(kernel.name), [0] * len(times[:STEPS]))
+        for place, time in enumerate(times[:STEPS]):
+            known[place] += time
+    for name, row in rows.items():
+        yield f"{name}=" + " ".join(f"{time / US:g}" for time in row)
 
 
 def _steps(steps: Sequence[Parts], summary: Summary) -> Iterator[tuple[str, Value]]:

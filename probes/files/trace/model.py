@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-FORMAT = 3
+FORMAT = 4
 """Raised with any change of what a summary holds or how it is computed: kept summaries of others are not read."""
 
 
@@ -36,7 +36,10 @@ class Kernel(msgspec.Struct, frozen=True):
 
 
 class Device(msgspec.Struct, frozen=True):
-    """One device: the whole, its steps, and why it idles; -1 where the trace does not tell."""
+    """One device: the whole, its steps, and why it idles; -1 where the trace does not tell.
+
+    `exposed_by_step` is exposed communication by role, `top_by_step` the time of each of `top`, step by step.
+    """
 
     index: int
     name: str
@@ -54,6 +57,8 @@ class Device(msgspec.Struct, frozen=True):
     launch_lag: int = -1
     recomputed: int = -1
     same: dict[str, tuple[int, int]] = {}
+    exposed_by_step: dict[str, tuple[int, ...]] = {}
+    top_by_step: tuple[tuple[int, ...], ...] = ()
 
 
 class Collectives(msgspec.Struct, frozen=True):

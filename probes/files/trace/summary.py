@@ -107,14 +107,16 @@ def _devices(trace: Trace, header: Header, good: np.ndarray, steps: list[Mark]) 
         idle = idle_of(line, starts, launched, waits)
         compute = durations[work == Work.COMPUTE]
         of_role = _role_of_rows(trace, rows, work, roles, role_names)
-        exposed, total = {}, {}
+        exposed, total, by_step = {}, {}, {}
         for index, role in enumerate(role_names):
             of_it = of_role == index
             if of_it.any():
                 own = union(starts[of_it], ends[of_it])
                 total[role] = own.total
-                exposed[role] = timeline(spans[0], own, Spans()).breakdown().exposed_comm
-        top, same = _by_name(trace, names, durations, work)
+                alone = timeline(spans[0], own, Spans())
+                exposed[role] = alone.breakdown().exposed_comm
+                by_step[role] = tuple(alone.breakdown(s.start, s.start + s.duration).exposed_comm for s in steps)
+        top, same, longest = _by_name(trace, names, durations, work)
         known_launch = launched >= 0
         lag = int(np.median(starts[known_launch] - launched[known_launch])) if known_launch.any() else -1
         yield Device(
@@ -134,6 +136,8 @@ def _devices(trace: Trace, header: Header, good: np.ndarray, steps: list[Mark]) 
             launch_lag=lag,
             recomputed=_recomputed(recomputing, launched, durations, work),
             same=same,
+            exposed_by_step=by_step,
+            top_by_step=_top_by_step(longest, names, starts, durations, steps),
         )
 
 
@@ -143,19 +147,39 @@ def _parts(part: Breakdown) -> Parts:
 
 def _by_name(
     trace: Trace, names: Ints, durations: Ints, work: np.ndarray
-) -> tuple[tuple[Kernel, ...], dict[str, tuple[int, int]]]:
-    """The work that takes longest, and computation by name, to be compared over ranks: (time, calls)."""
+) -> tuple[tuple[Kernel, ...], dict[str, tuple[int, int]], Ints]:
+    """The work that takes longest, and computation by name, to be compared over ranks: (time, calls); and the numbers
+    of the names that take longest."""
     size = len(trace.names)
     count = np.bincount(names, minlength=size)
     # Sums of doubles are exact up to 2^53 ns, a hundred days.
     time = np.bincount(names, weights=durations, minlength=size).astype(np.int64)
     texts = [name for _, name in trace.names]
     order = np.argsort(-time, kind="stable")
-    top = tuple(Kernel(texts[i][:NAME], int(time[i]), int(count[i])) for i in order[:TOP] if count[i])
+    longest = order[:TOP][count[order[:TOP]] > 0]
+    top = tuple(Kernel(texts[i][:NAME], int(time[i]), int(count[i])) for i in longest)
     compute = np.zeros(size, dtype=bool)
     compute[names[work == Work.COMPUTE]] = True
     same = {texts[i][:NAME]: (int(time[i]), int(count[i])) for i in order[: SAME * 2] if compute[i]}
-    return top, dict(list(same.items())[:SAME])
+    return top, dict(list(same.items())[:SAME]), longest
+
+
+def _top_by_step(
+    longest: Ints, names: Ints, starts: Ints, durations: Ints, steps: list[Mark]
+) -> tuple[tuple[int, ...], ...]:
+    """Time of work of each of the names `longest` in each step; work belongs to the step in which it begins."""
+    if not steps or not len(names):
+        return ()
+    row = np.full(max(int(names.max()), int(longest.max())) + 1, -1, dtype=np.int64)
+    row[longest] = np.arange(len(longest))
+    begins = np.array([step.start for step in steps], dtype=np.int64)
+    ends = begins + np.array([step.duration for step in steps], dtype=np.int64)
+    place = np.searchsorted(begins, starts, "right") - 1
+    mine = (place >= 0) & (row[names] >= 0)
+    mine &= starts < ends[np.maximum(place, 0)]
+    cell = row[names[mine]] * len(steps) + place[mine]
+    time = np.bincount(cell, weights=durations[mine], minlength=len(longest) * len(steps)).astype(np.int64)
+    return tuple(tuple(line) for line in time.reshape(len(longest), len(steps)).tolist())
 
 
 def _pageable(trace: Trace, names: Ints, durations: Ints) -> int:

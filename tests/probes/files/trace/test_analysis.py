@@ -133,6 +133,23 @@ def test_exposed_communication_is_told_by_role(tmp_path: Path) -> None:
     assert value(store, "trace.exposed_unknown_share", "rank:0") == 0.0
 
 
+def test_roles_and_kernels_are_told_step_by_step(tmp_path: Path) -> None:
+    events = [
+        step(1, 0.0, 200.0),
+        step(2, 200.0, 300.0),
+        kernel("gemm", 0.0, 100.0),
+        collective("allreduce", 100.0, 50.0, WORLD, "DATA_PARALLEL_GROUP"),
+        kernel("gemm", 210.0, 80.0),
+        kernel("norm", 300.0, 10.0),
+        kernel("after", 600.0, 10.0),
+    ]
+    store = store_of(tmp_path, trace(events))
+    assert value(store, "trace.step_exposed_dp_us", "rank:0") == (50.0, 0.0)
+    rows = value(store, "trace.step_kernels", "rank:0")
+    assert isinstance(rows, tuple)
+    assert {"gemm=100 80", "norm=0 10", "after=0 0"} <= set(rows)
+
+
 def test_sends_between_distant_ranks_are_a_pipeline_and_the_group_of_ddp_is_data_parallel(tmp_path: Path) -> None:
     sends = trace([kernel("k", 0.0, 10.0), collective("send", 20.0, 30.0, (0, 4))])
     assert value(store_of(tmp_path, sends), "trace.exposed_pp_share", "rank:0") == pytest.approx(0.6)
