@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from doctor.facts.model import Fact
+from probes.node.interface.addresses import addresses, default_interface
 from probes.node.interface.host import Host
 from probes.node.interface.model import ProbeSpec, failed, measured, why
 from probes.node.interface.pasted import as_pasted
@@ -26,6 +28,9 @@ def probe(host: Host) -> Iterator[Fact]:
     for command, name in ((("ip", "addr"), "node.interfaces"), (("ip", "route"), "node.default_interface")):
         try:
             ran = host.run(command, 1.0)
+        except FileNotFoundError as error:
+            yield from _by_kernel(host, name, f"ip: {why(error)}")
+            continue
         except TimeoutError as error:
             yield failed(name, str(error), host.node, " ".join(command))
             continue
@@ -42,6 +47,20 @@ def probe(host: Host) -> Iterator[Fact]:
         yield from as_pasted(host, f"cat {HOSTS}", host.text(HOSTS), HOSTS)
     except OSError as error:
         yield failed("node.hosts_entries", why(error), host.node, HOSTS)
+
+
+def _by_kernel(host: Host, name: str, reason: str) -> Iterator[Fact]:
+    """Of this network namespace alone, so not where the host's files lie elsewhere."""
+    try:
+        if host.root != Path("/"):
+            raise OSError
+        if name == "node.interfaces":
+            shown = tuple(f"{name}={address}" for name, address in addresses())
+            yield measured("node.interfaces", shown, host.node, "SIOCGIFCONF", " ".join(shown))
+        elif found := default_interface(host.text("/proc/net/route")):
+            yield measured("node.default_interface", found, host.node, "/proc/net/route", found)
+    except (OSError, ValueError):
+        yield failed(name, reason, host.node, "ip")
 
 
 def _by_sysfs(host: Host) -> Iterator[Fact]:

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from doctor.rulebase.load import load_rulebase
 from doctor.session.analyze import judge
 from doctor.session.answers import Answers
 from doctor.session.node import look, read_node
+from probes.node.interface.addresses import default_interface
 from probes.node.interface.host import Ran, this_host
 from probes.node.interfaces import probe
 from tests.probes.node.hosts import gaps, host_of, known
@@ -66,3 +70,19 @@ def test_a_bridge_of_containers_beside_a_fast_card_is_no_finding(tmp_path: Path)
 
 def test_this_very_machine() -> None:
     assert known(probe(this_host()))
+
+
+def test_without_ip_the_kernel_tells_the_same_of_this_machine() -> None:
+    if shutil.which("ip") is None:
+        pytest.skip("no program ip to compare with")
+    host = replace(this_host(), name="n1")
+    by_ip, by_kernel = known(probe(host)), known(probe(replace(host, run=missing)))
+    for name in ("node.interfaces", "node.default_interface"):
+        assert by_kernel.get((name, "node:n1")) == by_ip.get((name, "node:n1")), name
+
+
+def test_the_default_route_with_the_least_metric_counts() -> None:
+    head = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\n"
+    rows = "eth1\t00000000\t0102000A\t0003\t0\t0\t200\t00000000\t0\neth0\t00000000\t0101000A\t0003\t0\t0\t100\t00000000\t0\n"
+    assert default_interface(head + rows) == "eth0"
+    assert default_interface(head + "eth0\t0001000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\n") == ""
