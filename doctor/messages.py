@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from doctor.messages_bundle import TEXTS as BUNDLE
 from doctor.messages_compare import TEXTS as COMPARE
+from doctor.messages_html import TEXTS as HTML
 from doctor.messages_plan import TEXTS as PLAN
+from doctor.messages_tui import TEXTS as TUI
 
 LANGUAGES = ("en", "zh")
 
@@ -14,6 +16,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     **BUNDLE,
     **PLAN,
     **COMPARE,
+    **TUI,
+    **HTML,
     # verdicts and summaries
     "verdict.healthy": ("healthy", "正常"),
     "verdict.problem": ("problem", "有问题"),

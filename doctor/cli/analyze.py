@@ -15,6 +15,7 @@ from doctor.rulebase.load import load_rulebase
 from doctor.session.analyze import STDIN, read_paths
 from doctor.session.answers import Answers, add_answers, read_answers
 from doctor.session.answers import save_answers as save_answers_to
+from doctor.session.collecting import Files
 from doctor.session.inputs import InputError
 
 
@@ -26,6 +27,7 @@ from doctor.session.inputs import InputError
 def analyze(
     paths: tuple[str, ...],
     as_json: bool,
+    tui: bool,
     explain: str | None,
     facts: bool,
     fail_on: str,
@@ -58,6 +60,14 @@ def analyze(
         base = loaded.base
         told = read_answers(answers, base.catalogue, base.questions) if answers else Answers()
         told = add_answers(told, words, base.questions)
+        if tui:
+            from doctor.cli.tui import open_tui
+
+            _whole(as_json, explain, cluster, STDIN in paths)
+            ended, told = open_tui(Files(loaded, paths), told, lang, fail_on)
+            if save_answers is not None:
+                _save(save_answers, told, lang)
+            return ended
         material = read_paths(paths, loaded, stdin=stdin, progress=options.progress(quiet), place=cluster)
     except InputError as error:
         raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
@@ -66,6 +76,13 @@ def analyze(
     if save_answers is not None and explain is None:
         _save(save_answers, told, lang)
     return ended
+
+
+def _whole(as_json: bool, explain: str | None, cluster: str | None, piped: bool) -> None:
+    """Raises UsageError for what the terminal interface has no place for."""
+    for name, given in {"--json": as_json, "--explain": explain, "--cluster": cluster, "standard input": piped}.items():
+        if given:
+            raise click.UsageError(f"--tui does not go with {name}: leave one of the two out")
 
 
 def _same(path: str, other: str | None) -> bool:

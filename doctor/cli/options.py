@@ -40,6 +40,7 @@ def report(command: Command) -> Command:
     severity = click.Choice(SEVERITIES)
     shared: tuple[Callable[[Command], Command], ...] = (
         click.option("--json", "as_json", is_flag=True, help="The report as JSON, for programs."),
+        click.option("--tui", is_flag=True, help="Walk through it on the screen, to a change of the job's own files."),
         click.option("--explain", metavar="RULE|CAUSE", help="Show how a rule or cause came out, or why it did not."),
         click.option("--facts", is_flag=True, help="Add everything that is known, with its source."),
         click.option(

@@ -11,6 +11,7 @@ from doctor.cli.tell import Telling, tell
 from doctor.messages import say
 from doctor.rulebase.load import load_rulebase
 from doctor.session.answers import Answers, add_answers, read_answers
+from doctor.session.collecting import Node
 from doctor.session.inputs import InputError
 from doctor.session.node import look, read_node, this_host
 
@@ -25,6 +26,7 @@ def run(
     configs: tuple[str, ...],
     python: str | None,
     as_json: bool,
+    tui: bool,
     explain: str | None,
     facts: bool,
     fail_on: str,
@@ -49,6 +51,12 @@ def run(
         base = loaded.base
         told = read_answers(answers, base.catalogue, base.questions) if answers else Answers()
         told = add_answers(told, words, base.questions)
+        if tui:
+            from doctor.cli.tui import open_tui
+
+            if as_json or explain is not None:
+                raise click.UsageError("--tui does not go with --json or --explain: leave one of the two out")
+            return open_tui(Node(loaded, this_host(python=python or ""), (*logs, *configs)), told, lang, fail_on)[0]
         outcomes = look(this_host(python=python or ""))
         material = read_node(outcomes, loaded, [*logs, *configs])
     except InputError as error:

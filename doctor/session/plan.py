@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from doctor.engine.model import Diagnosis
@@ -69,6 +69,24 @@ def planned(
     whole = _together(_alternatives(diagnosis, wanted, effects), job, before, calibration)
     files = changed_files(configs or {}, job, whole.effect.after.job) if whole else ()
     return Planned(understood, before, effects, refused, whole, files, calibration is not None)
+
+
+def planned_with(
+    known: Planned, names: Sequence[str], store: FactStore, patches: Patches, configs: Mapping[str, bytes]
+) -> Planned:
+    """The same, with the plan of the remedies `names` (each `RULE:remedy`) in place of its own."""
+    if known.before is None or known.understood.job is None:
+        return known
+    wanted = [(name, _settings(patches[key])) for name in names if (key := _key(name)) in patches]
+    job = known.understood.job
+    whole = compose(job, wanted, known.before, _measured(store, job)) if wanted else None
+    files = changed_files(configs, job, whole.effect.after.job) if whole else ()
+    return replace(known, plan=whole, files=files)
+
+
+def _key(name: str) -> tuple[str, str]:
+    rule, _, remedy = name.partition(":")
+    return rule, remedy
 
 
 def _settings(patch: Mapping[str, Patched]) -> dict[str, Any]:

@@ -18,9 +18,9 @@ NARROWEST, WIDEST, UNKNOWN = 40, 110, 100
 class Page:
     """Lines collected in order, then printed at once. Only this class writes to the terminal, and only safe text."""
 
-    def __init__(self, width: int | None = None) -> None:
+    def __init__(self, width: int | None = None, narrowest: int = NARROWEST) -> None:
         columns = shutil.get_terminal_size((UNKNOWN, 24)).columns
-        self.width = max(NARROWEST, min(width or columns, WIDEST))
+        self.width = max(narrowest, min(width or columns, WIDEST))
         self._lines: list[Text] = []
 
     def blank(self) -> None:
@@ -53,6 +53,10 @@ class Page:
     def row(self, line: Text) -> None:
         """A line of a table, which stays whole; its texts must be safe to show."""
         self._lines.append(line)
+
+    def lines(self) -> list[Text]:
+        """What was written so far."""
+        return list(self._lines)
 
     def print(self, file: IO[str], color: bool = True) -> None:
         dumb = not color or bool(os.environ.get("NO_COLOR"))

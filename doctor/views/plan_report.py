@@ -8,6 +8,7 @@ from doctor.messages import say
 from doctor.session.report import Report
 
 if TYPE_CHECKING:  # the planner is loaded for reports that hold something of it
+    from doctor.planner.compose import Plan
     from doctor.planner.effect import Effect
     from doctor.session.plan import Planned
 
@@ -71,6 +72,12 @@ def together(report: Report, lang: str) -> list[str]:
     from doctor.views.plan_text import effect_lines
 
     lines = [say(lang, "plan.together", names=say(lang, "list.and").join(titles)), *effect_lines(plan.effect, lang)]
+    return lines + rejected_lines(plan, report, lang)
+
+
+def rejected_lines(plan: Plan, report: Report, lang: str) -> list[str]:
+    """Why remedies are not part of the plan, a line each."""
+    lines = []
     for each in plan.rejected:
         title = _step(report, each.name, lang)["title"]
         if each.why:

@@ -1,0 +1,97 @@
+"""Where a session's material comes from, read while a person watches: files that were given, or the node itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from doctor.rulebase.load import Loaded
+from doctor.session.analyze import Material, read_paths
+from doctor.session.node import Host, Outcome, look, read_node
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that is looked at. `state` is running, done, partial (some of it could not be seen) or failed; `done`
+    of `total` parts are through; `reasons` say what could not be seen, and why."""
+
+    name: str
+    state: str = "running"
+    seconds: float | None = None
+    done: int = 0
+    total: int = 0
+    reasons: tuple[str, ...] = ()
+
+
+Told = Callable[[Item], None]
+
+
+class Source(Protocol):
+    """`paths` are the files and folders that a person named; collecting may take long and is done in a thread."""
+
+    @property
+    def paths(self) -> tuple[str, ...]: ...
+
+    def collect(self, told: Told) -> Material:
+        """Reads it all; raises InputError. `told` hears of each item as it changes."""
+
+    def adding(self, path: str) -> Source:
+        """The same and one more path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What a job left behind, at and below `paths`."""
+
+    loaded: Loaded
+    paths: tuple[str, ...]
+
+    def collect(self, told: Told) -> Material:
+        for path in self.paths:
+            told(Item(path))
+
+        def progress(done: int, total: int) -> None:
+            told(replace(Item(self.paths[0]), done=done, total=total))
+
+        material = read_paths(self.paths, self.loaded, progress=progress)
+        for path in self.paths:
+            told(Item(path, "done"))
+        return material
+
+    def adding(self, path: str) -> Files:
+        return replace(self, paths=(*self.paths, path))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The node this runs on, and files that were named beside it. `names` are the probes to run, all where empty."""
+
+    loaded: Loaded
+    host: Host
+    paths: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+    def collect(self, told: Told) -> Material:
+        def ended(outcome: Outcome) -> None:
+            gaps, found = outcome.gaps, outcome.found or outcome.texts or outcome.places
+            state = "done" if not gaps else "partial" if found else "failed"
+            told(Item(outcome.spec.name, state, outcome.seconds, reasons=tuple(gaps)))
+
+        outcomes = look(self.host, self.names, ended)
+        for path in self.paths:
+            told(Item(path))
+        material = read_node(outcomes, self.loaded, self.paths)
+        for path in self.paths:
+            told(Item(path, "done"))
+        return material
+
+    def adding(self, path: str) -> Node:
+        return replace(self, paths=(*self.paths, path))
+
+
+def place_of(source: Source, shown: str) -> str:
+    """The file that a report calls `shown`: names are shown as seen from the folder that was given."""
+    inside = [os.path.join(root, shown) for root in source.paths if os.path.isdir(root)]
+    return next((path for path in [*inside, shown] if os.path.isfile(path)), "")

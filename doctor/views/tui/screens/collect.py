@@ -1,0 +1,99 @@
+"""What is being looked at, what could not be, and what was read so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.containers import Horizontal
+from textual.widget import Widget
+
+from doctor.messages_probes import translated
+from doctor.session.collecting import Item
+from doctor.views import coverage, present
+from doctor.views.page import Page
+from doctor.views.safe import visible
+from doctor.views.tui.screens.ask_path import AskPath
+from doctor.views.tui.step import Key, StepScreen
+from doctor.views.tui.widgets.page_view import PageView
+from doctor.views.tui.widgets.rows import Row, Rows
+
+SYMBOLS = {"running": ("▸", "bold"), "done": ("✓", "blue"), "partial": ("!", "yellow"), "failed": ("–", "yellow")}
+BAR, SECONDS = 8, 9
+COLUMN = 12
+
+
+class CollectScreen(StepScreen):
+    step = "collect"
+    KEYS: ClassVar[tuple[Key, ...]] = (Key("a", "add", "add"), Key("r", "again", "again"))
+    DEFAULT_CSS = """
+    CollectScreen Rows { width: 1fr; }
+    CollectScreen PageView { width: 1fr; border-left: solid $panel; padding-left: 1; }
+    """
+
+    def body(self) -> Iterable[Widget]:
+        yield Horizontal(Rows(id="items"), PageView(id="read"), classes="body")
+
+    def fill(self) -> None:
+        items = list(self.pdoctor.items.values())
+        rows = [Row(item.name, partial(self._line, item), item.name) for item in items]
+        self.query_one("#items", Rows).show(rows)
+        self.query_one("#read", PageView).show(self._read)
+
+    def hint(self) -> str:
+        if self.pdoctor.failure:
+            return self.say("tui.hint.nothing")
+        return self.say("tui.hint.collecting" if self.session is None else "tui.hint.collected")
+
+    def _line(self, item: Item, width: int) -> Text:
+        symbol, style = SYMBOLS[item.state]
+        line = Text(f" {symbol} ", style)
+        line.append(visible(item.name), "")
+        told = f"{item.seconds:.1f} s" if item.seconds is not None else ""
+        if item.state == "running" and item.total > 1:
+            done = BAR * item.done // item.total
+            told = f"{item.done}/{item.total} {'█' * done}{'░' * (BAR - done)}"
+        line.truncate(max(width - SECONDS - 1, 8), overflow="ellipsis")
+        line.pad_right(max(width - line.cell_len - len(told) - 1, 1))
+        return line.append(told, "dim")
+
+    def _read(self, page: Page) -> None:
+        if self.pdoctor.failure:
+            page.wrapped(self.say("tui.collect.failed", reason=self.pdoctor.failure), style="bold red")
+            return
+        current = self.pdoctor.items.get(self.query_one("#items", Rows).key)
+        if current is not None and current.reasons:
+            page.wrapped(Text(visible(current.name), "bold"))
+            for reason in current.reasons:
+                page.wrapped(translated(reason, self.pdoctor.lang), indent=2, hang=2)
+            page.blank()
+        session = self.session
+        if session is None:
+            return
+        report, lang = session.report, self.pdoctor.lang
+        page.wrapped(Text(self.say("tui.collect.read"), "bold"))
+        for line in coverage.checked(report, lang):
+            page.wrapped(line, indent=2, hang=2)
+        page.blank()
+        page.wrapped(present.summary(report, lang), style="bold")
+
+    @on(Rows.Moved, "#items")
+    def _moved(self) -> None:
+        self.query_one("#read", PageView).again()
+
+    @on(Rows.Chosen, "#items")
+    def _chosen(self) -> None:
+        self.pdoctor.action_next()
+
+    def action_add(self) -> None:
+        def given(path: str | None) -> None:
+            if path:
+                self.pdoctor.add(path)
+
+        self.app.push_screen(AskPath(self.pdoctor.lang), given)
+
+    def action_again(self) -> None:
+        self.pdoctor.collect()

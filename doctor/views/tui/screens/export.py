@@ -1,0 +1,59 @@
+"""Writes what was found: for people, for an issue, for programs, or to go on later."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import on
+from textual.widget import Widget
+
+from doctor.session.written import write_new
+from doctor.views.safe import visible
+from doctor.views.tui.step import Key, StepScreen
+from doctor.views.tui.widgets.rows import Rows, plain
+
+NAMES = {
+    "json": "pdoctor-report.json",
+    "text": "pdoctor-report.txt",
+}  # fmt: skip
+
+
+class ExportScreen(StepScreen):
+    step = "export"
+    KEYS: ClassVar[tuple[Key, ...]] = (Key("enter", "export", "export", show=False),)
+
+    def body(self) -> Iterable[Widget]:
+        yield Rows(id="kinds")
+
+    def fill(self) -> None:
+        rows = [plain(kind, f"  {self.say(f'tui.export.{kind}')}   → {name}") for kind, name in NAMES.items()]
+        self.query_one("#kinds", Rows).show([plain("", f" {self.say('tui.export.kind')}"), *rows])
+
+    def hint(self) -> str:
+        return self.say("tui.hint.export")
+
+    @on(Rows.Chosen, "#kinds")
+    def _chosen(self, event: Rows.Chosen) -> None:
+        name = NAMES[event.key]
+        try:
+            path = write_new(self.pdoctor.folder, name, self._text(event.key))
+        except OSError as error:
+            told = self.say("tui.unwritable", path=name, reason=error.strerror or error)
+            self.notify(visible(told), severity="error", markup=False)
+        else:
+            self.notify(self.say("tui.change.written", paths=path), timeout=15, markup=False)
+
+    def _text(self, kind: str) -> str:
+        session, lang = self.session, self.pdoctor.lang
+        assert session is not None  # the step cannot be reached before
+        if kind == "json":
+            from doctor.views.json import render
+
+            return render(session.report, lang, False)
+        from doctor.views.text import print_report
+
+        page = io.StringIO()
+        print_report(session.report, page, lang, True, False)
+        return page.getvalue()

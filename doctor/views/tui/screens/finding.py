@@ -1,0 +1,196 @@
+"""One finding with its proof: the mechanism and the fixes, every piece of evidence, and the log around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.containers import Container, Vertical
+from textual.widget import Widget
+
+from doctor.engine.model import Finding, Outcome
+from doctor.facts.model import Event, Source
+from doctor.rulebase.truth import Truth
+from doctor.session.collecting import place_of
+from doctor.session.heat import heat_of
+from doctor.session.held import memory_of
+from doctor.session.pictures import pictures_of
+from doctor.session.report import Report
+from doctor.session.session import remedies
+from doctor.views import present
+from doctor.views.bars import draw
+from doctor.views.explain import SYMBOLS, Explanation
+from doctor.views.heat import draw_heat
+from doctor.views.page import Page
+from doctor.views.quote import excerpt
+from doctor.views.safe import visible
+from doctor.views.text import COLUMN, STYLES, TextReport
+from doctor.views.tui.screens.findings import WIDE
+from doctor.views.tui.step import Key, StepScreen
+from doctor.views.tui.widgets.log_pane import LogPane
+from doctor.views.tui.widgets.page_view import PageView
+from doctor.views.tui.widgets.rows import Row, Rows, plain
+
+MOST_SOURCES = 200
+"""Lines of one signal that are listed."""
+
+FULL_BAR = 4.0
+"""Nats of evidence that fill a bar of five cells."""
+
+
+class FindingScreen(StepScreen):
+    step = "finding"
+    KEYS: ClassVar[tuple[Key, ...]] = (
+        Key("space", "take", "take"),
+        Key("w", "why", "why"),
+        Key("y", "copy", "copy"),
+        Key("left_square_bracket", "other(-1)", "previous", show=False),
+        Key("right_square_bracket", "other(1)", "following", show=False),
+    )
+    DEFAULT_CSS = """
+    FindingScreen #story { height: 1fr; }
+    FindingScreen #proof { height: 1fr; border-top: solid $panel; }
+    FindingScreen #evidence { height: 2fr; }
+    FindingScreen #log { height: 3fr; border-top: solid $panel; }
+    FindingScreen .body { layout: vertical; }
+    FindingScreen.-wide .body { layout: horizontal; }
+    FindingScreen.-wide #story { width: 1fr; height: 1fr; }
+    FindingScreen.-wide #proof { width: 1fr; height: 1fr; border-top: none; border-left: solid $panel; }
+    """
+
+    def body(self) -> Iterable[Widget]:
+        yield Container(
+            PageView(id="story"), Vertical(Rows(id="evidence"), LogPane(id="log"), id="proof"), classes="body"
+        )
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= WIDE, "-wide")
+
+    @property
+    def found(self) -> Finding | None:
+        """The finding that is shown: the chosen one, else the first root."""
+        session = self.session
+        findings = session.report.diagnosis.findings if session else ()
+        return next((f for f in findings if f.rule.id == self.pdoctor.finding), findings[0] if findings else None)
+
+    def fill(self) -> None:
+        self._explained = False
+        self.query_one("#story", PageView).show(self._story)
+        found = self.found
+        self._sources = list(_lines(found)) if found else []
+        self.query_one("#evidence", Rows).show(list(self._evidence(found)) if found else [])
+
+    def hint(self) -> str:
+        return self.say("tui.hint.finding") if self.found else self.say("tui.hint.findings.none")
+
+    def _story(self, page: Page) -> None:
+        found, session, lang = self.found, self.session, self.pdoctor.lang
+        if found is None or session is None:
+            return
+        report, rule, severity = session.report, found.rule, str(found.severity)
+        line = Text(f"{present.SYMBOLS[severity]} {self.say(f'severity.{severity}')}", STYLES[severity])
+        line.append(f"  {rule.id}  ", "dim").append(visible(rule.title.get(lang)), "bold")
+        page.wrapped(line.append(f"  [{self.say(f'label.{found.label}')} {found.belief:.2f}]", "dim"), hang=2)
+        if self._explained:
+            Explanation(report, lang, page).rule(rule)
+            return
+        page.beside(self.say("head.where"), present.where(found, report, lang), COLUMN)
+        page.beside(self.say("head.why"), present.prose(rule.because.get(lang)), COLUMN)
+        text = TextReport(report, lang, False, page)
+        taken = {name.partition(":")[2] for name in session.taken if name.startswith(f"{rule.id}:")}
+        if taken:
+            titles = [remedy.title.get(lang) for remedy in rule.remedies if remedy.id in taken]
+            page.beside(self.say("tui.finding.taken"), self.say("list.and").join(titles), COLUMN, style="bold blue")
+        text.remedies(found)
+        text.follows(found)
+        text.rivals(found)
+        self._pictures(report, page)
+
+    def _pictures(self, report: Report, page: Page) -> None:
+        held = memory_of(report.store)
+        for picture in (*pictures_of(report.store), *([held] if held else ())):
+            draw(page, picture, self.pdoctor.lang)
+        if (heat := heat_of(report.store)) is not None:
+            draw_heat(page, heat, self.pdoctor.lang)
+
+    def _evidence(self, found: Finding) -> Iterator[Row]:
+        """A row a signal, strongest first, and below it a row for each line that shows it."""
+        number = 0
+        for outcome in _ordered(found):
+            yield plain("", self._signal(outcome))
+            for source in outcome.sources[:MOST_SOURCES]:
+                place = f"{source.path}:{source.line}" if source.line else source.path or source.kind
+                line = Text("     ").append(visible(place), "cyan").append(f"  {excerpt(source.text, 300)}", "dim")
+                yield plain(f"line {number}", line)
+                number += 1
+
+    def _signal(self, outcome: Outcome) -> Text:
+        symbol, style = SYMBOLS[outcome.truth]
+        cells = min(round(abs(outcome.weight) / FULL_BAR * 5), 5)
+        bar = "▇" * cells + " " * (5 - cells)
+        note = outcome.note.get(self.pdoctor.lang) or outcome.text
+        return Text(f" {symbol} ", style).append(f"{outcome.weight:+5.1f} {bar} ", "dim").append(visible(note))
+
+    @on(Rows.Moved, "#evidence")
+    def _moved(self, event: Rows.Moved) -> None:
+        kind, _, number = event.key.partition(" ")
+        if kind != "line" or int(number) >= len(self._sources):
+            return
+        source, event_of = self._sources[int(number)]
+        path = place_of(self.pdoctor.source, source.path) if source.line else ""
+        pane = self.query_one("#log", LogPane)
+        if not path or pane.open(path, source.line):
+            texts = [*(line.text for line in event_of.context), source.text] if event_of else [source.text]
+            pane.show([text for text in texts if text] or [source.path or source.kind])
+
+    @on(Rows.Chosen, "#evidence")
+    def _opened(self) -> None:
+        self.query_one("#log", LogPane).focus()
+
+    def action_take(self) -> None:
+        """Takes the first fix of this finding into the plan, or drops what is taken of it."""
+        found, session = self.found, self.session
+        if found is None or session is None:
+            return
+        mine = [name for name, _, root in remedies(session.report) if root.rule.id == found.rule.id]
+        taken = set(session.taken)
+        wanted = taken - set(mine) if taken & set(mine) else taken | set(mine[:1])
+        self.pdoctor.choose(wanted)
+
+    def action_why(self) -> None:
+        self._explained = not self._explained
+        self.query_one("#story", PageView).show(self._story)
+
+    def action_copy(self) -> None:
+        """The first fix, as it is to be typed."""
+        found, session = self.found, self.session
+        if found is None or session is None:
+            return
+        mine = [remedy for _, remedy, root in remedies(session.report) if root.rule.id == found.rule.id]
+        texts = [text for _, text in present.changes(found.rule, mine[0], session.report)] if mine else []
+        if texts:
+            self.pdoctor.copy("\n".join(texts))
+
+    def action_other(self, by: int) -> None:
+        found, session = self.found, self.session
+        if found is None or session is None:
+            return
+        rules = [finding.rule.id for finding in session.report.diagnosis.findings]
+        self.pdoctor.finding = rules[(rules.index(found.rule.id) + by) % len(rules)]
+        self.renew()
+
+
+def _ordered(found: Finding) -> Sequence[Outcome]:
+    """What holds, strongest first; then what is not known and what does not hold."""
+    order = {Truth.TRUE: 0, Truth.UNKNOWN: 1, Truth.FALSE: 2}
+    return sorted(found.outcomes, key=lambda outcome: (order[outcome.truth], -abs(outcome.weight)))
+
+
+def _lines(found: Finding) -> Iterator[tuple[Source, Event | None]]:
+    """The sources in the order of their rows, each with the event that it is of."""
+    for outcome in _ordered(found):
+        events = {event.source: event for event in outcome.events}
+        for source in outcome.sources[:MOST_SOURCES]:
+            yield source, events.get(source)

@@ -1,0 +1,168 @@
+"""What was found: roots first, what follows from them below, then what it could also be and what was ruled out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.containers import Horizontal
+from textual.widget import Widget
+from textual.widgets import Input
+
+from doctor.engine.model import Finding, Role
+from doctor.session.report import Report
+from doctor.views import coverage, present
+from doctor.views.explain import Explanation
+from doctor.views.page import Page
+from doctor.views.safe import visible
+from doctor.views.text import COLUMN, STYLES, VERDICTS, TextReport
+from doctor.views.tui.step import Key, StepScreen
+from doctor.views.tui.widgets.page_view import PageView
+from doctor.views.tui.widgets.rows import Row, Rows, plain
+
+WIDE = 110
+"""Columns from which a finding is told beside the list."""
+
+
+class FindingsScreen(StepScreen):
+    step = "findings"
+    KEYS: ClassVar[tuple[Key, ...]] = (
+        Key("enter", "open", "open", show=False),
+        Key("slash", "filter", "filter", "/"),
+        Key("space", "take", "take", show=False),
+    )
+    DEFAULT_CSS = """
+    FindingsScreen #list { width: 1fr; }
+    FindingsScreen #about { width: 1fr; border-left: solid $panel; padding-left: 1; display: none; }
+    FindingsScreen.-wide #about { display: block; }
+    FindingsScreen Input { display: none; height: 1; border: none; background: $boost; }
+    FindingsScreen Input.-shown { display: block; }
+    """
+
+    def body(self) -> Iterable[Widget]:
+        yield Horizontal(Rows(id="list"), PageView(id="about"), classes="body")
+        yield Input(placeholder="/", id="words")
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= WIDE, "-wide")
+
+    def fill(self) -> None:
+        if self.session is not None:
+            self.query_one("#list", Rows).show(list(self._rows(self.session.report)))
+
+    def hint(self) -> str:
+        roots = self.session.report.diagnosis.roots if self.session else ()
+        if not roots:
+            return self.say("tui.hint.findings.none")
+        return self.say("tui.hint.findings", rule=self._rule() or roots[0].rule.id)
+
+    def _rule(self) -> str:
+        kind, _, rule = self.query_one("#list", Rows).key.partition(" ")
+        return rule if kind == "rule" else ""
+
+    def _rows(self, report: Report) -> Iterator[Row]:
+        """A row a finding; headings have no key."""
+        lang, diagnosis = self.pdoctor.lang, report.diagnosis
+        symbol, style = VERDICTS[diagnosis.verdict]
+        yield plain("", Text(f" {symbol} {self.say(f'verdict.{diagnosis.verdict}')}  ", style).append(
+            visible(present.headline(report, lang)), "bold"
+        ))  # fmt: skip
+        for root in diagnosis.roots:
+            yield self._finding(root, report, " ")
+            for finding in diagnosis.findings:
+                if finding.explained_by == root.rule.id:
+                    yield self._finding(finding, report, "   └ ", self.say("tui.findings.follows"))
+            for follow in root.follows:
+                what = present.event_meaning(report, follow.event, lang)
+                place = present.places([f"rank:{rank}" for rank in follow.ranks], lang) if follow.ranks else ""
+                yield plain(f"follow {root.rule.id} {follow.event}", Text(f"   └ {visible(what)}  {place}", "dim"))
+        told = {rule for root in diagnosis.roots for rule in root.rivals}
+        rest = [finding for finding in diagnosis.findings if finding.role is Role.CONTRIBUTING]
+        yield from self._group("perhaps", [f for f in rest if f.rule.id in told], report)
+        yield from self._group("also", [f for f in rest if f.rule.id not in told], report)
+        if events := present.unexplained(report):
+            yield plain("", Text(f" ─ {self.say('tui.findings.unexplained')} {len(events)}", "dim"))
+            for number, event in enumerate(events):
+                place = f"{event.source.path}:{event.source.line}"
+                yield plain(f"event {number}", Text(f" ? {visible(place)}  {visible(event.source.text)[:400]}"))
+        gaps = coverage.not_checked(report, lang)
+        if gaps:
+            yield plain("", Text(f" ─ {self.say('tui.findings.not_checked')} {len(gaps)}", "dim"))
+            for number, (what, why) in enumerate(gaps):
+                yield plain(f"gap {number}", Text(f" – {visible(what)}: {visible(why)}", "dim"))
+        seen = [other for other in diagnosis.ruled_out if any(o.sources for o in other.outcomes)]
+        count = len(diagnosis.ruled_out)
+        yield plain("", Text(f" ─ {self.say('tui.findings.ruled_out')} {count}", "dim"))
+        for other in seen:
+            yield plain(
+                f"rule {other.rule.id}", Text(f" × {other.rule.id}  {visible(other.rule.title.get(lang))}", "dim")
+            )
+
+    def _group(self, name: str, findings: list[Finding], report: Report) -> Iterator[Row]:
+        if findings:
+            yield plain("", Text(f" ─ {self.say(f'tui.findings.{name}')} {len(findings)}", "dim"))
+        for finding in findings:
+            yield self._finding(finding, report, " ")
+
+    def _finding(self, finding: Finding, report: Report, lead: str, how: str = "") -> Row:
+        lang, rule, severity = self.pdoctor.lang, finding.rule, str(finding.severity)
+        place = visible(present.where(finding, report, lang))
+        label = how or f"{self.say(f'label.{finding.label}')} {finding.belief:.2f}"
+        title = f"{rule.id}  {visible(rule.title.get(lang))}"
+
+        def text(width: int) -> Text:
+            line = Text(lead).append(f"{present.SYMBOLS[severity]} ", STYLES[severity]).append(title)
+            tail = Text(f"  {label}  {place} ", "dim")
+            tail.truncate(max(width // 2, 12), overflow="ellipsis")
+            line.truncate(max(width - tail.cell_len, 12), overflow="ellipsis", pad=True)
+            return line + tail
+
+        return Row(f"rule {rule.id}", text, f"{title} {label} {place} {severity}")
+
+    @on(Rows.Moved, "#list")
+    def _moved(self) -> None:
+        self.query_one("#about", PageView).show(self._about)
+        self.show_hint()
+
+    def _about(self, page: Page) -> None:
+        """The finding under the cursor in short."""
+        session, rule = self.session, self._rule()
+        if session is None:
+            return
+        found = next((f for f in session.report.diagnosis.findings if f.rule.id == rule), None)
+        if found is not None:
+            text = TextReport(session.report, self.pdoctor.lang, False, page)
+            page.wrapped(Text(visible(found.rule.title.get(self.pdoctor.lang)), "bold"))
+            page.beside(self.say("head.where"), present.where(found, session.report, self.pdoctor.lang), COLUMN)
+            page.beside(self.say("head.why"), present.prose(found.rule.because.get(self.pdoctor.lang)), COLUMN)
+            text.evidence(found)
+            text.follows(found)
+        elif rule:
+            Explanation(session.report, self.pdoctor.lang, page).rule(session.report.rulebase.rules[rule])
+        else:
+            key = self.query_one("#list", Rows).key
+            row = next((row for row in self.query_one("#list", Rows).rows if row.key == key), None)
+            if row is not None:
+                page.wrapped(row.words.strip())
+
+    @on(Rows.Chosen, "#list")
+    def _opened(self, event: Rows.Chosen) -> None:
+        kind, _, rest = event.key.partition(" ")
+        if kind in ("rule", "follow"):
+            self.pdoctor.show_finding(rest.split()[0])
+
+    def action_filter(self) -> None:
+        words = self.query_one("#words", Input)
+        words.add_class("-shown")
+        words.focus()
+
+    @on(Input.Changed, "#words")
+    def _typed(self, event: Input.Changed) -> None:
+        self.query_one("#list", Rows).look_for(event.value)
+
+    @on(Input.Submitted, "#words")
+    def _filtered(self, event: Input.Submitted) -> None:
+        event.input.set_class(bool(event.value), "-shown")
+        self.query_one("#list", Rows).focus()

@@ -1,0 +1,151 @@
+"""What is worth finding out next: why it is asked, what it separates, and what an answer changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.containers import Container
+from textual.widget import Widget
+
+from doctor.engine.model import Diagnosis, NextStep
+from doctor.rulebase.questions import DONT_KNOW
+from doctor.session.session import Session
+from doctor.views import present
+from doctor.views.page import Page
+from doctor.views.safe import visible
+from doctor.views.tui.screens.ask_path import AskPath
+from doctor.views.tui.screens.findings import WIDE
+from doctor.views.tui.step import Key, StepScreen
+from doctor.views.tui.widgets.page_view import PageView
+from doctor.views.tui.widgets.rows import Row, Rows, plain
+
+CELLS, RANKED = 20, 5
+COLUMN = 4
+
+
+class QuestionScreen(StepScreen):
+    step = "question"
+    KEYS: ClassVar[tuple[Key, ...]] = (
+        Key("enter", "answer", "answer", show=False),
+        Key("a", "add", "add"),
+        Key("u", "app.undo", "undo"),
+    )
+    DEFAULT_CSS = """
+    QuestionScreen .body { layout: vertical; }
+    QuestionScreen #choices { height: 1fr; }
+    QuestionScreen #about { height: 1fr; border-top: solid $panel; }
+    QuestionScreen.-wide .body { layout: horizontal; }
+    QuestionScreen.-wide #choices { width: 1fr; height: 1fr; }
+    QuestionScreen.-wide #about {
+        width: 1fr; height: 1fr; border-top: none; border-left: solid $panel; padding-left: 1;
+    }
+    """
+
+    def body(self) -> Iterable[Widget]:
+        yield Container(Rows(id="choices"), PageView(id="about"), classes="body")
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= WIDE, "-wide")
+
+    @property
+    def steps(self) -> list[NextStep]:
+        return present.next_steps(self.session.report) if self.session else []
+
+    def fill(self) -> None:
+        self.query_one("#choices", Rows).show(list(self._rows()))
+        self.query_one("#about", PageView).show(self._about)
+
+    def hint(self) -> str:
+        asked = [step for step in self.steps if step.asks]
+        if not asked:
+            return self.say("tui.hint.question.done")
+        return self.say("tui.hint.question", n=len(asked[0].separates))
+
+    def _rows(self) -> Iterator[Row]:
+        session, lang = self.session, self.pdoctor.lang
+        if session is None:
+            return
+        for position, step in enumerate(self.steps):
+            yield plain("", Text(f" {position + 1}. {visible(present.step_text(step, session.report, lang))}", "bold"))
+            worth = self.say("tui.question.worth", bits=f"{step.gain:.2f}", seconds=present.seconds(step.cost, lang))
+            yield plain("", Text(f"    {worth}", "dim"))
+            for key, text in present.choices(step, session.report, lang):
+                yield plain(f"answer {step.asks} {key}", f"    ▸ {visible(text)}")
+            if step.asks:
+                yield plain(f"answer {step.asks} {DONT_KNOW}", f"    ▸ {self.say('ask.dont_know')}")
+            else:
+                yield plain(f"file {step.id}", f"    ▸ {self.say('tui.question.file')}")
+        for question, key in session.answers.keys.items():
+            known = session.report.rulebase.questions[question]
+            text = next((a.text.get(lang) for a in known.answers if a.key == key), self.say("ask.dont_know"))
+            told = Text(f" ✓ {visible(known.text.get(lang))}  ", "dim").append(visible(text), "bold")
+            yield plain(f"told {question}", told)
+
+    def _about(self, page: Page) -> None:
+        session = self.session
+        if session is None:
+            return
+        lang, report = self.pdoctor.lang, session.report
+        step = self._step()
+        if step is not None:
+            question = report.rulebase.questions.get(step.asks)
+            if question is not None:
+                page.beside(self.say("tui.question.why"), question.why.get(lang), COLUMN + 10, indent=1)
+            if step.separates:
+                page.blank()
+                page.wrapped(self.say("tui.question.separates"), indent=1, style="dim")
+                for cause in step.separates:
+                    page.wrapped(present.cause_title(report, cause, lang), indent=3, hang=2)
+        page.blank()
+        if session.past:
+            self._ranking(page, session.past[-1], self.say("tui.answer.before"), "dim")
+        self._ranking(page, session, self.say("tui.answer.now"), "")
+
+    def _ranking(self, page: Page, session: Session, head: str, style: str) -> None:
+        page.wrapped(Text(head, "bold"), indent=1)
+        for rule, belief in _ranked(session.report.diagnosis):
+            title = visible(session.report.rulebase.rules[rule].title.get(self.pdoctor.lang))
+            line = Text("   ").append("█" * round(belief * CELLS), "blue").append("·" * (CELLS - round(belief * CELLS)))
+            line.append(f" {belief:.2f}  {rule}  {title}", style)
+            line.truncate(page.width, overflow="ellipsis")
+            page.row(line)
+
+    def _step(self) -> NextStep | None:
+        """The step whose answers the cursor stands among, else the first."""
+        words = self.query_one("#choices", Rows).key.split(" ")
+        steps = self.steps
+        of = next((s for s in steps if len(words) > 1 and words[1] in (s.asks, s.id) and words[0] != "told"), None)
+        return of or (steps[0] if steps else None)
+
+    @on(Rows.Moved, "#choices")
+    def _moved(self) -> None:
+        self.query_one("#about", PageView).again()
+
+    @on(Rows.Chosen, "#choices")
+    def _chosen(self, event: Rows.Chosen) -> None:
+        kind, _, rest = event.key.partition(" ")
+        if kind == "answer":
+            question, _, key = rest.partition(" ")
+            self.pdoctor.answer(question, key)
+        elif kind == "file":
+            self.action_add()
+        elif kind == "told":
+            self.pdoctor.action_undo()
+
+    def action_add(self) -> None:
+        def given(path: str | None) -> None:
+            if path:
+                self.pdoctor.add(path)
+
+        self.app.push_screen(AskPath(self.pdoctor.lang), given)
+
+
+def _ranked(diagnosis: Diagnosis) -> list[tuple[str, float]]:
+    """The likeliest causes, whether they hold as findings or are merely still possible."""
+    beliefs = {suspect.rule: suspect.belief for suspect in diagnosis.suspects}
+    for finding in diagnosis.findings:
+        beliefs.setdefault(finding.rule.id, finding.belief)
+    return sorted(beliefs.items(), key=lambda pair: -pair[1])[:RANKED]

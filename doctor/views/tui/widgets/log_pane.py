@@ -1,0 +1,145 @@
+"""A log, open at a line: nothing in it can leave the pane, and only what is seen is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from doctor.session.log_window import LogWindow
+from doctor.views.safe import visible
+from doctor.views.tui.widgets.strips import strip_of
+
+ABOVE = 3
+"""Lines shown above the one it opens at."""
+
+PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"BZh", b"PK\x03\x04")
+PACKED_REASON = "packed"
+NUMBERS = 8
+WIDEST = 4096
+
+
+class LogPane(ScrollView, can_focus=True):
+    """Lines of one file with their numbers; the line of evidence is marked and coloured."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "scroll_down", show=False),
+        Binding("k", "scroll_up", show=False),
+        Binding("h", "scroll_left", show=False),
+        Binding("l", "scroll_right", show=False),
+        Binding("g", "scroll_home", show=False),
+        Binding("G,end", "last", show=False),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"log--number", "log--marked"}
+    DEFAULT_CSS = """
+    LogPane > .log--number { color: $text-muted; }
+    LogPane > .log--marked { background: $warning 30%; text-style: bold; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._window: LogWindow | None = None
+        self._lines: Sequence[str] = ()
+        self._top = 0
+        self._marked = 0
+        self._known = 0
+        self._read: tuple[int, Sequence[str]] = (0, ())
+
+    @property
+    def marked(self) -> int:
+        """The number of the marked line, 0 for none."""
+        return self._marked
+
+    def open(self, path: str, line: int) -> str:
+        """Opens a file at a line; gives why it cannot be read, or nothing."""
+        try:
+            with Path(path).open("rb") as file:
+                if file.read(6).startswith(PACKED):
+                    return PACKED_REASON
+            if self._window is None or str(self._window.path) != path:
+                window = LogWindow(Path(path))
+                self.close()
+                self._window = window
+            self._marked = line
+            self._extend(line + max(self.size.height, 1))
+        except OSError as error:
+            self.close()
+            return error.strerror or str(error)
+        self._lines = ()
+        self.scroll_to(0, max(line - 1 - ABOVE, 0), animate=False)
+        self.refresh()
+        return ""
+
+    def show(self, texts: Sequence[str], first: int = 0, marked: int = 0) -> None:
+        """Shows lines that are at hand, where there is no file to open."""
+        self.close()
+        self._lines, self._top, self._marked = texts, first, marked
+        self.virtual_size = Size(WIDEST, len(texts))
+        self.scroll_to(0, 0, animate=False)
+        self.refresh()
+
+    def close(self) -> None:
+        if self._window is not None:
+            self._window.close()
+        self._window, self._known, self._read = None, 0, (0, ())
+
+    def on_unmount(self) -> None:
+        self.close()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._extend(self.scroll_offset.y + self.size.height)
+
+    def watch_scroll_y(self, old: float, new: float) -> None:
+        super().watch_scroll_y(old, new)
+        self._extend(int(new) + 2 * self.size.height)
+
+    def action_last(self) -> None:
+        if self._window is not None:
+            self._size_for(self._window.count_all())
+        self.scroll_end(animate=False)
+
+    def _line(self, window: LogWindow, number: int) -> str | None:
+        """One line; those around it are read with it, since they are asked for next."""
+        first, lines = self._read
+        if not first <= number < first + len(lines):
+            first = max(number - self.size.height, 1)
+            lines = window.lines(first, 3 * self.size.height)
+            self._read = first, lines
+        return lines[number - first] if number - first < len(lines) else None
+
+    def _extend(self, line: int) -> None:
+        """Makes room for lines up to `line`, and for more where the file has more."""
+        if self._window is None:
+            return
+        self._window.lines(line, 1)
+        known, ended = self._window.known_lines()
+        self._size_for(known if ended else max(known, line + self.size.height))
+
+    def _size_for(self, lines: int) -> None:
+        if lines != self._known:
+            self._known = lines
+            self.virtual_size = Size(WIDEST, lines)
+
+    def render_line(self, y: int) -> Strip:
+        left, top = self.scroll_offset
+        width, number = self.size.width, top + y + 1
+        if self._window is not None:
+            text = self._line(self._window, number)
+        else:
+            text = self._lines[number - 1] if number <= len(self._lines) else None
+            number = self._top + number - 1 if self._top else 0
+        if text is None:
+            return Strip.blank(width, self.rich_style)
+        marked = bool(number) and number == self._marked
+        style = self.rich_style + (self.get_component_rich_style("log--marked") if marked else self.rich_style)
+        label = Text(f"{'▶' if marked else ' '}{number:>{NUMBERS - 2}} " if number else "  ")
+        label.stylize(self.get_component_rich_style("log--number"))
+        body = strip_of(Text(visible(text)), self.app.console, left, max(width - label.cell_len, 0), style)
+        return Strip.join([strip_of(label, self.app.console, 0, label.cell_len, style), body])

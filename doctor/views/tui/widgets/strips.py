@@ -1,0 +1,15 @@
+"""Lines of rich text as strips of exactly one width: what every scrolling widget here draws."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
+from textual.strip import Strip
+
+
+def strip_of(text: Text, console: Console, start: int, width: int, style: Style) -> Strip:
+    """The cells `start` to `start + width` of a line, the rest filled; wide characters are cut as spaces."""
+    segments = [segment for segment in text.render(console) if not segment.control and segment.text != "\n"]
+    strip = Strip(segments).apply_style(style)
+    return strip.crop_extend(start, start + width, style)
