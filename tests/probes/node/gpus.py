@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -72,12 +72,18 @@ def library() -> str:
     return folder
 
 
-def table(folder: Path, host: Mapping[str, str] = HOST, gpus: Mapping[int, Mapping[str, str]] | None = None) -> Path:
-    """What the mock answers: eight healthy cards, but for the values given."""
+def table(
+    folder: Path,
+    host: Mapping[str, str] = HOST,
+    gpus: Mapping[int, Mapping[str, str]] | None = None,
+    events: Sequence[tuple[int, int]] = (),
+) -> Path:
+    """What the mock answers: eight healthy cards, but for the values given; `events` are GPUs and their Xids."""
     lines = [f"host {key} {value}" for key, value in {**HOST, **host}.items()]
     lines += [f"* {key} {value}" for key, value in H100.items()]
     lines += [f"{gpu} bus 00000000:{0x18 + 0x11 * gpu:02X}:00.0" for gpu in range(8)]
     lines += [f"{gpu} {key} {value}" for gpu, own in (gpus or {}).items() for key, value in own.items()]
+    lines += [f"{gpu} event {code}" for gpu, code in events]
     path = folder / "nvml.table"
     path.write_text("\n".join(lines) + "\n")
     return path
