@@ -1,0 +1,27 @@
+"""Hooks that never raise, do nothing while code is being compiled, and leave copies and pickles of a model whole."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+class Hook:
+    """Calls `call` with what torch gives. A copy of it, by copy or pickle, is a callable of the standard library that
+    does nothing: a model that is saved whole can be loaded where this package is not."""
+
+    __slots__ = ("_call", "_compiling")
+
+    def __init__(self, call: Callable[..., None]) -> None:
+        compiler = getattr(import_module("torch"), "compiler", None)
+        self._call = call
+        self._compiling: Callable[[], bool] = getattr(compiler, "is_compiling", lambda: False)
+
+    def __call__(self, *given: Any) -> None:
+        if not self._compiling():
+            self._call(*given)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (contextlib.nullcontext(), "__exit__")
