@@ -166,6 +166,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "checked.trace.many": ("{n} profiler traces, {size}", "{n} 个性能剖析 trace，{size}"),
     "checked.memory_snapshot.one": ("{n} memory snapshot, {size}", "{n} 个显存快照，{size}"),
     "checked.memory_snapshot.many": ("{n} memory snapshots, {size}", "{n} 个显存快照，{size}"),
+    "checked.recording.one": ("{n} recording of the job itself, {size}", "{n} 个作业内记录，{size}"),
+    "checked.recording.many": ("{n} recordings of the job itself, {size}", "{n} 个作业内记录，{size}"),
     "checked.expert_loads.one": ("{n} file of expert loads, {size}", "{n} 个专家负载文件，{size}"),
     "checked.expert_loads.many": ("{n} files of expert loads, {size}", "{n} 个专家负载文件，{size}"),
     "checked.nsys.one": ("{n} Nsight Systems export, {size}", "{n} 个 Nsight Systems 导出，{size}"),
@@ -202,6 +204,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "provider.expert_loads": (
         "loads of the experts (tokens per expert and layer)",
         "专家负载（各层各专家的 token 数）",
+    ),
+    "provider.recording": (
+        "recordings of the job itself (doctor.recorder.attach in its script)",
+        "作业内记录（在脚本中调用 doctor.recorder.attach）",
     ),
     "provider.nsys": (
         "exports of Nsight Systems (nsys export --type sqlite)",

@@ -154,7 +154,9 @@ class _Line(msgspec.Struct, frozen=True):
     fact: Fact | None = None
 
 
-KINDS = frozenset({"probe", "flight_recorder", "trace", "memory_snapshot", "expert_loads", "what_if", "nsys"})
+KINDS = frozenset(
+    {"probe", "flight_recorder", "trace", "memory_snapshot", "expert_loads", "what_if", "nsys", "recording"}
+)
 
 
 def _read_facts(file: File, catalogue: Mapping[str, FactSpec], found: Replayed, notes: list[Note]) -> None:

@@ -24,6 +24,7 @@ from probes.files.log import LogFile, LogReading, read_logs
 from probes.files.memory_snapshot import is_snapshot, read_snapshots
 from probes.files.node_dump import read_dump
 from probes.files.nsys import is_nsys, read_nsys
+from probes.files.recording import is_recording, read_recordings
 from probes.files.runs import JOB, runs_of
 from probes.files.table import read_table
 from probes.files.trace import Elsewhere, Progress, TraceFile, is_trace, read_traces
@@ -43,6 +44,7 @@ class Reading(Protocol):
 APART: tuple[tuple[str, Callable[[Path], bool], Callable[[list[tuple[Path, str]]], Reading]], ...] = (
     ("flight_recorder", is_dump, read_dumps),
     ("memory_snapshot", is_snapshot, read_snapshots),
+    ("recording", is_recording, read_recordings),
     ("expert_loads", is_loads, read_loads),
     ("what_if", is_what_if, read_what_if),
     ("nsys", is_nsys, read_nsys),

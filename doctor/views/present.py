@@ -151,9 +151,9 @@ def ranks_seen(report: Report) -> set[int]:
 
 
 RECORDED_BY: Mapping[str, frozenset[str]] = {
-    "trace": frozenset({"trace", "nsys"}), "expert_loads": frozenset({"expert_loads"}),
+    "trace": frozenset({"trace", "nsys"}), "expert_loads": frozenset({"expert_loads", "recording"}),
     "memory_snapshot": frozenset({"memory_snapshot"}), "flight_recorder": frozenset({"flight_recorder"}),
-    "what_if": frozenset({"what_if"}),
+    "what_if": frozenset({"what_if"}), "recording": frozenset({"recording"}),
 }  # fmt: skip
 """Kinds of inputs by who supplies a fact that no person can look up."""
 RECORDINGS = frozenset[str]().union(*RECORDED_BY.values())
