@@ -27,7 +27,8 @@ from doctor.session.remote import fetched, is_remote
 from doctor.session.report import Input, Patches, Report
 from doctor.session.spool import Spool
 from doctor.session.unread import unread
-from probes.files.trace import Elsewhere, Progress
+from probes.files.elsewhere import Elsewhere
+from probes.files.trace import Progress
 
 if TYPE_CHECKING:
     from doctor.session.plan import Planned

@@ -30,6 +30,8 @@ PATIENCE = 30.0
 POLL = 2.0
 """Seconds between looks at the workers, while no result comes."""
 MOST_LOCAL = 64
+SHARED = 1 << 14
+"""Bytes from which on an argument goes to each worker once, and not with every task."""
 LOCAL_ANY_PORT = "127.0.0.1:0"
 """Where the scheduler's pages are served: they cannot be left out, and nobody else is to see them."""
 
@@ -43,6 +45,13 @@ class NoWorkerError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Shared:
+    """Stands in a task for data that lie on the workers already: their place among those that the task is given."""
+
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """A reader with its arguments, of which the first is the path, and how the file looks from here."""
 
@@ -53,13 +62,13 @@ class Task:
     version: str
 
 
-def perform(task: Task) -> Any:
+def perform(task: Task, *shared: bytes) -> Any:
     """Runs a task on a worker, if the file there is the one that is meant."""
     if task.version != doctor.__version__:
         raise ElsewhereError(f"runs pdoctor {doctor.__version__}, not {task.version}")
     if _looks(task.arguments[0]) != (task.size, task.time):
         raise ElsewhereError("does not see the file, or sees another one")
-    return task.function(*task.arguments)
+    return task.function(*(shared[one.place] if isinstance(one, Shared) else one for one in task.arguments))
 
 
 class Cluster:
@@ -67,6 +76,7 @@ class Cluster:
 
     def __init__(self, client: Any) -> None:
         self._client = client
+        self._spread: dict[bytes, Any] = {}
         self.remarks: list[str] = []
 
     def __call__(
@@ -84,8 +94,9 @@ class Cluster:
             for place, arguments in enumerate(calls):
                 look = _looks(arguments[0])
                 if look is not None:
-                    task = Task(function, arguments, *look, doctor.__version__)
-                    future = self._client.submit(perform, task, retries=RETRIES, pure=False)
+                    own, shared = self._shared(arguments)
+                    task = Task(function, own, *look, doctor.__version__)
+                    future = self._client.submit(perform, task, *shared, retries=RETRIES, pure=False)
                     places[future] = place
                     future.add_done_callback(ended.put)
             for _ in places:
@@ -105,6 +116,18 @@ class Cluster:
             told = ", ".join(f"{name} {count}" for name, count in sorted(reasons.items()))
             self.remarks.append(f"{len(left)} of {len(calls)} files were read here and not on the cluster ({told})")
         return sorted(left)
+
+    def _shared(self, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any]]:
+        """The arguments with stand-ins for large data, and these data as they lie on the workers."""
+        own, shared = [], []
+        for one in arguments:
+            if isinstance(one, bytes) and len(one) >= SHARED:
+                if one not in self._spread:
+                    self._spread[one] = self._client.scatter(one, broadcast=True)
+                shared.append(self._spread[one])
+                one = Shared(len(shared) - 1)
+            own.append(one)
+        return tuple(own), shared
 
     def _next(self, ended: SimpleQueue[Any]) -> Any:
         """The next task that ended; raises NoWorkerError once nobody is there who could end one."""

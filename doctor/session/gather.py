@@ -17,6 +17,7 @@ from doctor.session.notes import Note
 from doctor.session.quotes import agreed, shown_in
 from doctor.session.recordings import told_once
 from doctor.session.report import Input
+from probes.files.elsewhere import Elsewhere
 from probes.files.expert_loads import is_loads, read_loads
 from probes.files.flight_recorder import is_dump, read_dumps
 from probes.files.job_config import claims, read_config, read_echo
@@ -27,7 +28,7 @@ from probes.files.nsys import is_nsys, read_nsys
 from probes.files.recording import is_recording, read_recordings
 from probes.files.runs import JOB, runs_of
 from probes.files.table import read_table
-from probes.files.trace import Elsewhere, Progress, TraceFile, is_trace, read_traces
+from probes.files.trace import Progress, TraceFile, is_trace, read_traces
 from probes.files.what_if import is_what_if, read_what_if
 
 T = TypeVar("T")
@@ -129,7 +130,7 @@ def gather(
             _config(file, runs[file.file.name], found)
         elif file.kind == "log":
             _log_head(file, runs[file.file.name], found)
-    _logs(logs, specs, found)
+    _logs(logs, specs, found, elsewhere)
     _remarks([file for file in readable if file.kind == "config"], runs, specs, found)
     found.inputs += [file.entry() for file in taken if file not in logs and file.kind != "trace"]
     found.inputs, found.facts = told_once(found.inputs, found.facts)
@@ -246,12 +247,12 @@ def _log_head(file: Taken, run: str, found: Gathered) -> None:
         file.kind = "dump" if dump.kinds else "log"
 
 
-def _logs(files: Sequence[Taken], specs: Mapping[str, EventSpec], found: Gathered) -> None:
+def _logs(files: Sequence[Taken], specs: Mapping[str, EventSpec], found: Gathered, elsewhere: Elsewhere | None) -> None:
     """Reads all logs together, since ranks and runs are told from the whole; one by one if that fails."""
     every = [LogFile(Path(file.file.path), file.file.name) for file in files]
     readings: list[LogReading] = []
     try:
-        readings = [_read_logs(every, specs)] if every else []
+        readings = [_read_logs(every, specs, elsewhere)] if every else []
     except Exception:
         for file, log in zip(files, every, strict=True):
             reading = file.attempt("log", lambda log=log: _read_logs([log], specs))  # type: ignore[misc]
@@ -269,5 +270,5 @@ def _logs(files: Sequence[Taken], specs: Mapping[str, EventSpec], found: Gathere
         found.inputs.append(file.entry(info.rank, info.host) if info else file.entry())
 
 
-def _read_logs(files: list[LogFile], specs: Mapping[str, EventSpec]) -> LogReading:
-    return read_logs(files, list(specs.values()), cache_folder())
+def _read_logs(files: list[LogFile], specs: Mapping[str, EventSpec], elsewhere: Elsewhere | None = None) -> LogReading:
+    return read_logs(files, list(specs.values()), cache_folder(), elsewhere=elsewhere)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -22,6 +23,8 @@ from doctor.rulebase.load import Loaded, load_rulebase
 from doctor.session.analyze import Material, read_paths
 from doctor.session.cluster import ElsewhereError, Task, perform
 from doctor.session.inputs import InputError
+from probes.files.log import LogFile, elsewhere, read_logs
+from probes.files.log.reader import FileReading
 from tests.probes.files.trace.samples import collective, kernel, launch, step, trace, written
 
 distributed = pytest.importorskip("distributed", reason="the extra `cluster` (dask.distributed) is not installed")
@@ -150,6 +153,75 @@ def test_processes_here_read_traces_and_dumps(folder: Path, loaded: Loaded, tmp_
     assert said(together) == said(read_paths([mixed], loaded))
     assert {given.kind for given in together.inputs} == {"trace", "flight_recorder"}
     assert together.notes == ()
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> Path:
+    """Logs, traces and dumps of the ranks of one job; a log is packed, one is empty, one is no UTF-8."""
+    path = tmp_path_factory.mktemp("mixed")
+    ranks = range(24)
+    pg = {"0": {"name": "0", "desc": "default_pg", "ranks": str(list(ranks))}}
+    for rank in ranks:
+        lines = [f"[rank{rank}]: step {step} loss 2.{step} | 812.5 ms" for step in range(40)]
+        lines += [f"n1:{900 + rank}:{900 + rank} [{rank % 8}] NCCL INFO NCCL version 2.21.5+cuda12.4"]
+        if rank == 5:
+            lines += [
+                "Traceback (most recent call last):",
+                '  File "train.py", line 7, in step',
+                "    y = layer(x)",
+                "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 5 has a total capacity of "
+                "79.11 GiB of which 1.21 GiB is free.",
+            ]
+        text = "\n".join(lines).encode() + (b" \xff\n" if rank == 7 else b"\n")
+        (path / f"rank{rank}.log").write_bytes(b"" if rank == 9 else text)
+        (path / f"trace_{rank}.json").write_bytes((folder / f"trace_{rank}.json").read_bytes())
+        dump = {"version": "2.4", "pg_config": pg, "pg_status": {}, "entries": []}
+        (path / f"nccl_trace_rank_{rank}").write_text(json.dumps(dump))
+    (path / "rank11.log.gz").write_bytes(gzip.compress((path / "rank11.log").read_bytes()))
+    (path / "rank11.log").unlink()
+    return path
+
+
+def test_logs_traces_and_dumps_are_all_read_by_the_workers(
+    mixed: Path, loaded: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = read_paths([mixed], loaded)
+    assert {event.name for event in alone.events} >= {"torch.cuda_oom", "python.traceback", "nccl.version"}
+    monkeypatch.setattr("probes.files.log.read_file", lambda *_, **__: pytest.fail("a log was read here"))
+    with scheduler(tmp_path) as (place, _):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+        together = read_paths([mixed], loaded, place=place)
+    assert said(together) == said(alone)
+    assert together.notes == ()
+
+
+def test_a_worker_killed_among_the_logs_loses_nothing(
+    mixed: Path, loaded: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = sorted(mixed.glob("*.log*"))
+    alone = read_paths(logs, loaded)
+    with scheduler(tmp_path) as (place, workers):
+        killed = threading.Event()
+        unpacked = elsewhere.unpacked
+
+        def kill(data: bytes) -> FileReading:
+            if not killed.is_set():
+                os.kill(workers[0].pid, signal.SIGKILL)
+                killed.set()
+            return unpacked(data)
+
+        monkeypatch.setattr("probes.files.log.elsewhere.unpacked", kill)
+        together = read_paths(logs, loaded, place=place)
+    assert killed.is_set()
+    assert said(together) == said(alone)
+
+
+def test_what_a_log_says_comes_back_as_it_was(mixed: Path, loaded: Loaded) -> None:
+    specs = list(loaded.base.events.values())
+    order = elsewhere.Order(None, True, 500, "job", None, ("literal", "re2", "plain"), False)
+    path = mixed / "rank5.log"
+    data = elsewhere.read(path, "rank5.log", order, elsewhere.packed(specs), None)
+    assert list(elsewhere.unpacked(data).events) == read_logs([LogFile(path, "rank5.log")], specs).events
 
 
 def test_a_worker_refuses_what_is_not_the_file_that_is_meant(tmp_path: Path) -> None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 
 from doctor.facts.model import EventSpec
+from probes.files.elsewhere import Elsewhere
+from probes.files.log import elsewhere as away
 from probes.files.log.facts import facts_of
 from probes.files.log.lines import BULK, Patterns
-from probes.files.log.matcher import ENGINES, SMALL_ENGINES, Matcher, Several, build
+from probes.files.log.matcher import ENGINES, SMALL_ENGINES
 from probes.files.log.model import InputInfo, LogFile, LogReading
 from probes.files.log.reader import FileReading, read_file
 from probes.files.runs import runs_of
@@ -35,13 +36,14 @@ def read_logs(
     *,
     limit: int | None = None,
     engines: Sequence[str] = (),
+    elsewhere: Elsewhere | None = None,
 ) -> LogReading:
     """Events and facts of all `paths`. A file that cannot be read gives a warning in its `InputInfo`.
 
-    `cache_dir` keeps compiled patterns between runs, `engines` are tried in turn; `limit` is
-    the number of bytes that a packed file may unpack to.
+    `cache_dir` keeps compiled patterns between runs, `engines` are tried in turn; `limit` is the number of bytes that
+    a packed file may unpack to. `elsewhere` reads the files first; what it leaves is read here.
     """
-    return _read([(file.name, file.path) for file in paths], specs, cache_dir, limit, tuple(engines))
+    return _read([(file.name, file.path) for file in paths], specs, cache_dir, limit, tuple(engines), elsewhere)
 
 
 def read_text(name: str, data: bytes, specs: Sequence[EventSpec], *, engines: Sequence[str] = ()) -> LogReading:
@@ -56,48 +58,42 @@ def read_texts(
     return _read(list(texts), specs, None, None, tuple(engines))
 
 
-@lru_cache(maxsize=8)
-def _matchers(
-    texts: tuple[str, ...], vague: frozenset[int], cache_dir: Path | None, engines: tuple[str, ...]
-) -> tuple[Matcher, Matcher, tuple[str, ...]]:
-    """A matcher of all patterns, one without vague ones, and warnings."""
-    if not vague:
-        matcher, warnings = build(texts, cache_dir, engines)
-        return matcher, matcher, warnings
-    telling, warnings = build(texts, cache_dir, engines, set(range(len(texts))) - vague)
-    rest, more = build(texts, cache_dir, engines, vague)
-    return Several([telling, rest]), telling, tuple(dict.fromkeys((*warnings, *more)))
-
-
 def _read(
     sources: Sequence[tuple[str, Path | bytes]],
     specs: Sequence[EventSpec],
     cache_dir: Path | None,
     limit: int | None,
     engines: tuple[str, ...],
+    elsewhere: Elsewhere | None = None,
 ) -> LogReading:
     patterns = Patterns(specs)
     engines = engines or (ENGINES if _size(sources) > SMALL_INPUT else SMALL_ENGINES)
     vague = frozenset() if engines == SMALL_ENGINES else patterns.vague
-    matcher, telling, complaints = _matchers(patterns.texts, vague, cache_dir, engines)
+    matcher, telling, complaints = away.matchers(patterns.texts, vague, cache_dir, engines)
     runs = runs_of([name for name, _ in sources])
     guesses = _ranks_by_folder([name for name, _ in sources])
     bulk = max(BULK_LEAST, min(BULK, BULK_IN_ALL // max(1, len(sources))))
+    orders = [
+        away.Order(guesses.get(name), len(sources) == 1, bulk, runs[name], limit, engines, bool(vague))
+        for name, _ in sources
+    ]
+    found = _found_elsewhere(sources, orders, specs, cache_dir, elsewhere) if elsewhere is not None else {}
     readings: list[FileReading] = []
     inputs: list[InputInfo] = []
-    for name, source in sources:
+    for place, (name, source) in enumerate(sources):
+        order = orders[place]
         try:
-            reading = read_file(
+            reading = found.get(place) or read_file(
                 source,
                 name,
                 patterns,
                 matcher,
                 telling,
-                limit=limit,
-                rank=guesses.get(name),
-                alone=len(sources) == 1,
-                bulk=bulk,
-                run=runs[name],
+                limit=order.limit,
+                rank=order.rank,
+                alone=order.alone,
+                bulk=order.bulk,
+                run=order.run,
             )
         except OSError as error:
             inputs.append(InputInfo(name, "log", 0, warnings=(f"cannot be read: {error.strerror or error}",)))
@@ -109,6 +105,25 @@ def _read(
         complaints = ()
     events = [event for reading in readings for event in reading.events]
     return LogReading(events, facts_of(readings, runs), inputs)
+
+
+def _found_elsewhere(
+    sources: Sequence[tuple[str, Path | bytes]],
+    orders: Sequence[away.Order],
+    specs: Sequence[EventSpec],
+    cache_dir: Path | None,
+    elsewhere: Elsewhere,
+) -> dict[int, FileReading]:
+    """What other machines read, by place."""
+    found: dict[int, FileReading] = {}
+    told = away.packed(specs)
+    calls = [(path, name, order, told, cache_dir) for (name, path), order in zip(sources, orders, strict=True)]
+
+    def done(place: int, data: bytes) -> None:
+        found[place] = away.unpacked(data)
+
+    elsewhere(away.read, calls, done)
+    return found
 
 
 def _size(sources: Sequence[tuple[str, Path | bytes]]) -> int:

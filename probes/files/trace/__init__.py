@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from doctor.facts.model import Fact
+from probes.files.elsewhere import Elsewhere
 
 if TYPE_CHECKING:
     from probes.files.trace.across import Ranked
@@ -32,8 +33,6 @@ CLAIM = re.compile(
 )
 Progress: TypeAlias = Callable[[int, int], None]
 Done: TypeAlias = Callable[[int, Callable[[], "Summary"]], None]
-Elsewhere: TypeAlias = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]], Callable[[int, Any], None]], list[int]]
-"""Calls a function on other machines, tells each result with its place, and gives back the places that are left."""
 
 
 @dataclass(frozen=True, slots=True)
