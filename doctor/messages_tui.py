@@ -31,8 +31,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "[tab] 证据与日志   [space] 将修复 1 加入方案   [n] 下一步",
     ),
     "tui.hint.question": (
-        "One answer separates {n} causes. [enter] answer   [n] go on without",
-        "一个回答可区分 {n} 个原因。[enter] 回答   [n] 跳过",
+        "The answer tells causes apart. [enter] answer   [n] go on without",
+        "回答有助于区分原因。[enter] 回答   [n] 跳过",
     ),
     "tui.hint.question.done": ("Nothing is left to ask. [n] the plan", "没有需要再问的了。[n] 查看方案"),
     "tui.hint.plan": (
@@ -114,6 +114,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "tui.question.file": ("I have it: add a file", "我有这个文件：添加"),
     "tui.question.why": ("why", "原因"),
     "tui.question.separates": ("It tells these apart:", "它能区分："),
+    "tui.ranks.none": ("Fewer than two ranks are known of.", "已知的 rank 少于两个。"),
     # help
     "tui.help.close": ("esc closes", "esc 关闭"),
     "tui.help.collect": (
@@ -154,6 +155,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "tui.help.key.add": ("add a file or folder", "添加文件或文件夹"),
     "tui.help.key.again": ("look again", "重新查看"),
     "tui.help.key.undo": ("take back the last answer", "撤回上一个回答"),
+    "tui.help.key.ranks": ("all ranks at one look", "一览所有 rank"),
     "tui.help.key.copy": ("copy the fix (also written to a file)", "复制修复（同时写入文件）"),
     "tui.help.key.zoom": ("one pane on the whole screen", "窗格放大到全屏"),
     "tui.help.key.language": ("the other language", "切换语言"),

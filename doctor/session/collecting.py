@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -89,9 +88,3 @@ class Node:
 
     def adding(self, path: str) -> Node:
         return replace(self, paths=(*self.paths, path))
-
-
-def place_of(source: Source, shown: str) -> str:
-    """The file that a report calls `shown`: names are shown as seen from the folder that was given."""
-    inside = [os.path.join(root, shown) for root in source.paths if os.path.isdir(root)]
-    return next((path for path in [*inside, shown] if os.path.isfile(path)), "")

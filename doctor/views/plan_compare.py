@@ -10,16 +10,18 @@ from rich.text import Text
 from doctor.messages import say
 from doctor.planner.assess import ROLES, Assessment
 from doctor.session.report import Report
+from doctor.session.timeline import timeline_of
 from doctor.views import plan_report
 from doctor.views import plan_words as words
 from doctor.views.page import Page
 from doctor.views.plan_bars import legend, memory_bar, shown_stages
 from doctor.views.plan_text import MEMORY, effect_lines
+from doctor.views.timeline import draw_timeline
 
 if TYPE_CHECKING:
     from doctor.session.plan import Planned
 
-HEAD, LEAST = 18, 26
+HEAD, LEAST = 16, 24
 """Columns of a row's name; columns that both jobs need at least, to stand side by side."""
 
 
@@ -33,6 +35,10 @@ def compare(page: Page, planned: Planned, report: Report, lang: str) -> None:
     if after is not None:
         jobs.append((say(lang, "tui.plan.then"), after))
     _Table(page, lang, jobs).write()
+    timeline = timeline_of((after or before).job)
+    if timeline is not None:
+        page.blank()
+        draw_timeline(page, timeline, lang)
     if planned.plan is not None:
         page.blank()
         for line in effect_lines(planned.plan.effect, lang):

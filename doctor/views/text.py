@@ -15,13 +15,17 @@ from doctor.rulebase.truth import Truth
 from doctor.session.heat import heat_of
 from doctor.session.held import memory_of
 from doctor.session.pictures import pictures_of
+from doctor.session.rank_map import rank_map_of
 from doctor.session.report import Report
+from doctor.session.wait_graph import wait_graph_of
 from doctor.views import coverage, plan_report, present
 from doctor.views.bars import draw
 from doctor.views.heat import draw_heat
 from doctor.views.page import Page
 from doctor.views.quote import excerpt
+from doctor.views.rank_map import draw_ranks
 from doctor.views.safe import visible, visible_lines
+from doctor.views.waits import draw_waits
 
 COLUMN = 13
 """Where texts begin beside their headings."""
@@ -69,6 +73,8 @@ class TextReport:
             draw(self.page, picture, self.lang, self.verbose)
         if (heat := heat_of(self.report.store)) is not None:
             draw_heat(self.page, heat, self.lang, self.verbose)
+        if self.verbose:
+            self.ranks()
         self.next_steps()
         self.remarks()
         if facts:
@@ -257,6 +263,12 @@ class TextReport:
             from doctor.views.plan_text import show_files
 
             show_files(self.page, self.report.planned.files, self.lang, "", COLUMN)
+
+    def ranks(self) -> None:
+        if (graph := wait_graph_of(self.report.store)) is not None:
+            draw_waits(self.page, graph, self.lang, everything=True)
+        if (ranks := rank_map_of(self.report)) is not None:
+            draw_ranks(self.page, ranks, self.lang, everything=True)
 
     def next_steps(self) -> None:
         steps = present.next_steps(self.report)

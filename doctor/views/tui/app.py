@@ -46,6 +46,7 @@ class PdoctorApp(App[int]):
         Binding("f3", "next_theme", show=False, id="theme"),
         Binding("z", "zoom", show=False, id="zoom"),
         Binding("u", "undo", show=False, id="undo"),
+        Binding("m", "ranks", show=False, id="ranks"),
         Binding("ctrl+c", "quit", show=False),
     ]
 
@@ -227,6 +228,12 @@ class PdoctorApp(App[int]):
 
         self.push_screen(HelpScreen(self.lang, self._here() or "collect"))
 
+    def action_ranks(self) -> None:
+        if self.session is not None and isinstance(self.screen, StepScreen):
+            from doctor.views.tui.screens.ranks import RanksScreen
+
+            self.push_screen(RanksScreen(self.lang, self.session.report))
+
     async def action_quit(self) -> None:
         end_children()
         self.exit(0)
@@ -235,7 +242,7 @@ class PdoctorApp(App[int]):
         for number, name in enumerate(STEPS, 1):
             if self.may_go(name):
                 yield SystemCommand(f"{number} {self.say(f'tui.step.{name}')}", "", lambda name=name: self.go(name))
-        for key in ("language", "theme", "zoom", "undo", "help", "quit"):
+        for key in ("ranks", "language", "theme", "zoom", "undo", "help", "quit"):
             action = {"theme": "next_theme"}.get(key, key)
             yield SystemCommand(
                 self.say(f"tui.key.{key}"), "", lambda action=action: self.call_later(self.run_action, action)

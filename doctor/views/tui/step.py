@@ -98,7 +98,7 @@ class StepScreen(Screen[Any]):
         yield StepBar(self.step)
         yield from self.body()
         yield Static(classes="hint")
-        yield Footer(compact=True, show_command_palette=False)
+        yield Footer(show_command_palette=False)
 
     @property
     def pdoctor(self) -> PdoctorApp:

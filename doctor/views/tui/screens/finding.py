@@ -13,12 +13,12 @@ from textual.widget import Widget
 from doctor.engine.model import Finding, Outcome
 from doctor.facts.model import Event, Source
 from doctor.rulebase.truth import Truth
-from doctor.session.collecting import place_of
 from doctor.session.heat import heat_of
 from doctor.session.held import memory_of
 from doctor.session.pictures import pictures_of
 from doctor.session.report import Report
 from doctor.session.session import remedies
+from doctor.session.wait_graph import wait_graph_of
 from doctor.views import present
 from doctor.views.bars import draw
 from doctor.views.explain import SYMBOLS, Explanation
@@ -32,6 +32,7 @@ from doctor.views.tui.step import Key, StepScreen
 from doctor.views.tui.widgets.log_pane import LogPane
 from doctor.views.tui.widgets.page_view import PageView
 from doctor.views.tui.widgets.rows import Row, Rows, plain
+from doctor.views.waits import draw_waits
 
 MOST_SOURCES = 200
 """Lines of one signal that are listed."""
@@ -109,6 +110,8 @@ class FindingScreen(StepScreen):
         self._pictures(report, page)
 
     def _pictures(self, report: Report, page: Page) -> None:
+        if (graph := wait_graph_of(report.store)) is not None:
+            draw_waits(page, graph, self.pdoctor.lang)
         held = memory_of(report.store)
         for picture in (*pictures_of(report.store), *([held] if held else ())):
             draw(page, picture, self.pdoctor.lang)
@@ -130,8 +133,17 @@ class FindingScreen(StepScreen):
         symbol, style = SYMBOLS[outcome.truth]
         cells = min(round(abs(outcome.weight) / FULL_BAR * 5), 5)
         bar = "▇" * cells + " " * (5 - cells)
-        note = outcome.note.get(self.pdoctor.lang) or outcome.text
+        note = outcome.note.get(self.pdoctor.lang) or self._sought(outcome)
         return Text(f" {symbol} ", style).append(f"{outcome.weight:+5.1f} {bar} ", "dim").append(visible(note))
+
+    def _sought(self, outcome: Outcome) -> str:
+        """What was looked for: messages by their meaning, conditions as they are written."""
+        session = self.session
+        events = dict.fromkeys(event.name for event in outcome.events)
+        if session is None or not events:
+            return outcome.text
+        meanings = [present.event_meaning(session.report, name, self.pdoctor.lang) for name in events]
+        return self.say("list.or").join(meanings)
 
     @on(Rows.Moved, "#evidence")
     def _moved(self, event: Rows.Moved) -> None:
@@ -139,11 +151,16 @@ class FindingScreen(StepScreen):
         if kind != "line" or int(number) >= len(self._sources):
             return
         source, event_of = self._sources[int(number)]
-        path = place_of(self.pdoctor.source, source.path) if source.line else ""
+        path = self._place(source)
         pane = self.query_one("#log", LogPane)
         if not path or pane.open(path, source.line):
             texts = [*(line.text for line in event_of.context), source.text] if event_of else [source.text]
             pane.show([text for text in texts if text] or [source.path or source.kind])
+
+    def _place(self, source: Source) -> str:
+        """Where the log of a source lies; nowhere where it was one of an archive, or no log."""
+        inputs = self.session.report.inputs if self.session and source.line else ()
+        return next((given.place for given in inputs if given.path == source.path), "")
 
     @on(Rows.Chosen, "#evidence")
     def _opened(self) -> None:

@@ -17,7 +17,8 @@ from doctor.views.tui.widgets.page_view import PageView
 KEYS = (
     ("n", "next"), ("b esc", "back"), ("1 … 7", "steps"), ("↑↓ j k g G", "move"), ("tab", "pane"), ("enter", "open"),
     ("space", "take"), ("/", "filter"), ("w", "why"), ("[ ]", "findings"), ("a", "add"), ("r", "again"), ("u", "undo"),
-    ("y", "copy"), ("z", "zoom"), ("F2", "language"), ("F3", "theme"), ("ctrl+p", "palette"), ("q", "quit"),
+    ("y", "copy"), ("m", "ranks"), ("z", "zoom"), ("F2", "language"), ("F3", "theme"), ("ctrl+p", "palette"),
+    ("q", "quit"),
 )  # fmt: skip
 COLUMN = 14
 

@@ -59,10 +59,7 @@ class QuestionScreen(StepScreen):
         self.query_one("#about", PageView).show(self._about)
 
     def hint(self) -> str:
-        asked = [step for step in self.steps if step.asks]
-        if not asked:
-            return self.say("tui.hint.question.done")
-        return self.say("tui.hint.question", n=len(asked[0].separates))
+        return self.say("tui.hint.question" if any(step.asks for step in self.steps) else "tui.hint.question.done")
 
     def _rows(self) -> Iterator[Row]:
         session, lang = self.session, self.pdoctor.lang

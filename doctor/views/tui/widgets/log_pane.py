@@ -73,7 +73,8 @@ class LogPane(ScrollView, can_focus=True):
             self.close()
             return error.strerror or str(error)
         self._lines = ()
-        self.scroll_to(0, max(line - 1 - ABOVE, 0), animate=False)
+        # The room that was made counts once the widget is laid out anew.
+        self.call_after_refresh(self.scroll_to, 0, max(line - 1 - ABOVE, 0), animate=False)
         self.refresh()
         return ""
 
@@ -129,7 +130,7 @@ class LogPane(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         left, top = self.scroll_offset
-        width, number = self.size.width, top + y + 1
+        width, number = self.scrollable_content_region.width, top + y + 1
         if self._window is not None:
             text = self._line(self._window, number)
         else:

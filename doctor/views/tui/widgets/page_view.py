@@ -68,4 +68,4 @@ class PageView(ScrollView, can_focus=True):
         left, top = self.scroll_offset
         number = y + top
         text = self._shown[number] if number < len(self._shown) else Text()
-        return strip_of(text, self.app.console, left, self.size.width, self.rich_style)
+        return strip_of(text, self.app.console, left, self.scrollable_content_region.width, self.rich_style)

@@ -173,7 +173,7 @@ class Rows(ScrollView, can_focus=True):
         self.post_message(self.Chosen(self, key))
 
     def render_line(self, y: int) -> Strip:
-        width, number = self.size.width, y + self.scroll_offset.y
+        width, number = self.scrollable_content_region.width, y + self.scroll_offset.y
         if number >= len(self._seen):
             return Strip.blank(width, self.rich_style)
         row, style = self._seen[number], self.rich_style

@@ -11,5 +11,7 @@ from textual.strip import Strip
 def strip_of(text: Text, console: Console, start: int, width: int, style: Style) -> Strip:
     """The cells `start` to `start + width` of a line, the rest filled; wide characters are cut as spaces."""
     segments = [segment for segment in text.render(console) if not segment.control and segment.text != "\n"]
-    strip = Strip(segments).apply_style(style)
+    # A text without spans is rendered without its own style.
+    own = style + console.get_style(text.style, default="") if text.style else style
+    strip = Strip(segments).apply_style(own)
     return strip.crop_extend(start, start + width, style)
