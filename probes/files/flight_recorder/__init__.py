@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -53,6 +54,11 @@ def read_dumps(files: Sequence[Named], elsewhere: Elsewhere | None = None) -> Du
 
     `elsewhere` reads the files first; what it leaves is read here.
     """
+    with _uncollected():
+        return _judged(files, elsewhere)
+
+
+def _judged(files: Sequence[Named], elsewhere: Elsewhere | None) -> DumpsReading:
     reading = DumpsReading()
     dumps: list[Dump] = []
     for (_, name), told in zip(files, _everywhere(files, elsewhere), strict=True):
@@ -117,16 +123,24 @@ def _read(files: Sequence[Named]) -> list[Dump | str]:
 
 def _one(file: Named) -> Dump | str:
     path, name = file
-    collects = gc.isenabled()
-    gc.disable()  # a dump is tens of thousands of small objects without a circle: looking for one takes half the time
     try:
-        return normal(name, rank_in_name(name), document(path))
+        with _uncollected():
+            return normal(name, rank_in_name(name), document(path))
     except (DumpError, NoDump) as error:
         return str(error)
     except (MemoryError, RecursionError):
         return "is nested or sized beyond any dump"
     except Exception as error:  # nothing that a file holds may end the analysis
         return f"cannot be understood: {type(error).__name__}: {str(error)[:120]}"
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Dumps are tens of thousands of small objects without a circle: looking for one takes half the time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
     finally:
         if collects:
             gc.enable()

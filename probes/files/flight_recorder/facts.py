@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain, islice
 
 from doctor.facts.model import Fact, Quality, Source, Value
 from probes.files.flight_recorder.loads import loads
@@ -66,13 +67,12 @@ def _job(world: World, found: Verdict) -> Iterator[Fact]:
         record = found.stalled[0]
         yield Fact("fr.stalled_call", record.title, "job", first, None, Quality.MEASURED)
         yield Fact("fr.stalled_ranks", world.members.get(record.group, ()), "job", first, None, Quality.MEASURED)
-    edges = [
+    edges = tuple(
         f"{wait.waiter} > {wait.awaited}: {wait.record.title} ({wait.why})"
-        for out in found.graph.values()
-        for wait in out
-    ]
+        for wait in islice(chain.from_iterable(found.graph.values()), MOST_EDGES)
+    )
     if edges:
-        yield Fact("fr.wait_graph", tuple(edges[:MOST_EDGES]), "job", first, None, Quality.MEASURED)
+        yield Fact("fr.wait_graph", edges, "job", first, None, Quality.MEASURED)
         yield Fact("fr.waits", tuple(waits_in_words(found)), "job", first, None, Quality.MEASURED)
 
 

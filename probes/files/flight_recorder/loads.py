@@ -6,15 +6,16 @@ what was routed to them; on the way back it is the other way round: the more une
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import add
 from statistics import fmean
 
-from probes.files.flight_recorder.model import Group
+from probes.files.flight_recorder.model import Dump, Group
 from probes.files.flight_recorder.world import World
 
 SIDES = 1e-6
+ALL_TO_ALL = ("all_to_all", "alltoall")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +34,31 @@ class Load:
 
 def loads(world: World) -> Iterator[Load]:
     """The load of every group that has all-to-alls of which all ranks left a record."""
-    calls: dict[Group, dict[int, dict[int, tuple[int, int]]]] = defaultdict(lambda: defaultdict(dict))
-    for rank, dump in world.dumps.items():
-        for one in dump.exchanges:
-            calls[one.group][one.seq][rank] = (one.given, one.got)
-    for group, by_seq in calls.items():
-        members = world.members.get(group, ())
-        total: dict[int, int] = dict.fromkeys(members, 0)
-        count = 0
-        for by_rank in by_seq.values():
-            if len(by_rank) == len(members) > 1:
-                sides = [[by_rank[rank][side] for rank in members] for side in (0, 1)]
-                load = max(sides, key=lambda side: max(side) / (fmean(side) + SIDES))
-                count += any(load)
-                for rank, elements in zip(members, load, strict=True):
-                    total[rank] += elements
-        if count and sum(total.values()):
-            yield Load(group, count, total)
+    for group, members in world.members.items():
+        if len(members) < 2 or not all(rank in world.dumps for rank in members):
+            continue
+        calls = [dict(_exchanges(world.dumps[rank], group)) for rank in members]
+        common = set(calls[0]).intersection(*calls[1:])
+        totals, count = [0] * len(members), 0
+        for seq in sorted(common):
+            given, got = zip(*[own[seq] for own in calls], strict=True)
+            load = given if _uneven(given) >= _uneven(got) else got
+            count += any(load)
+            totals = list(map(add, totals, load))
+        if count:
+            yield Load(group, count, dict(zip(members, totals, strict=True)))
+
+
+def _uneven(side: Sequence[int]) -> float:
+    return max(side) / (sum(side) / len(side) + SIDES)
+
+
+def _exchanges(dump: Dump, group: Group) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Number of each all-to-all, with the elements that the rank gave away and got."""
+    lane = dump.lanes.get(group)
+    if lane is None:
+        return
+    sides = {n: (s.elements_in, s.elements_out) for n, s in dump.shapes.items() if s.op.startswith(ALL_TO_ALL)}
+    for seq, number in zip(lane.seqs, lane.shapes, strict=True):
+        if number in sides:
+            yield seq, sides[number]

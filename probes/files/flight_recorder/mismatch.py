@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from probes.files.flight_recorder.model import Group, Lane, Shape
+from probes.files.flight_recorder.model import Dump, Group, Lane, Shape
 from probes.files.flight_recorder.world import World
 
 UNEVEN = ("all_to_all", "alltoall", "coalesced", "send", "recv")
@@ -31,7 +31,8 @@ class Mismatch:
 def mismatch(world: World) -> Mismatch | None:
     """The first difference at the end of the groups' histories: of those in one group the lowest number, of several
     groups the one that stops most ranks."""
-    found = [clash for group in world.members for clash in _first(world, group)]
+    same: dict[Shape, Shape] = {}
+    found = [clash for group in world.members for clash in _first(world, group, same)]
     found = [clash for clash in found if _matters(world, clash)]
     order = {"type": 0, "dtype": 1, "size": 2}
     return min(found, key=lambda c: (_over(world, c), order[c.kind], -len(c.shapes)), default=None)
@@ -46,14 +47,15 @@ def _matters(world: World, clash: Mismatch) -> bool:
     return after <= RECENT or not _over(world, clash)
 
 
-def _first(world: World, group: Group) -> Iterator[Mismatch]:
+def _first(world: World, group: Group, same: dict[Shape, Shape]) -> Iterator[Mismatch]:
     lanes = {rank: dump.lanes[group] for rank, dump in world.dumps.items() if group in dump.lanes}
     if len(lanes) < 2:
         return
     base = max(lanes, key=lambda rank: len(lanes[rank].seqs))
+    parts = {rank: _parts(world.dumps[rank], lane, same) for rank, lane in lanes.items()}
     worst: int | None = None
     for rank, lane in lanes.items():
-        if rank != base and (seq := _differs(world, base, lanes[base], rank, lane)) is not None:
+        if rank != base and (seq := _differs(lanes[base], parts[base], lane, parts[rank])) is not None:
             worst = seq if worst is None else min(seq, worst)
     if worst is None:
         return
@@ -63,17 +65,27 @@ def _first(world: World, group: Group) -> Iterator[Mismatch]:
     yield Mismatch(kind, group, worst, shapes, _odd_ones(world, kind, shapes))
 
 
-def _differs(world: World, base: int, one: Lane, rank: int, two: Lane) -> int | None:
+def _parts(dump: Dump, lane: Lane, same: dict[Shape, Shape]) -> list[Shape]:
+    """What must agree of each collective of the lane, equal ones as one object (`same`); sizes that may differ are
+    left out."""
+    part = {}
+    for number, shape in dump.shapes.items():
+        agreeing = Shape(shape.op, shape.dtypes, 0, 0) if shape.op.startswith(UNEVEN) else shape
+        part[number] = same.setdefault(agreeing, agreeing)
+    return list(map(part.__getitem__, lane.shapes))
+
+
+def _differs(one: Lane, ours: list[Shape], two: Lane, theirs: list[Shape]) -> int | None:
     """The first number at which two ranks differ; equal stretches are compared as a whole."""
     low, high = max(one.seqs[0], two.seqs[0]), min(one.seqs[-1], two.seqs[-1])
-    ours = slice(bisect_left(one.seqs, low), bisect_right(one.seqs, high))
-    theirs = slice(bisect_left(two.seqs, low), bisect_right(two.seqs, high))
-    if one.seqs[ours] == two.seqs[theirs] and one.shapes[ours] == two.shapes[theirs]:
+    left = slice(bisect_left(one.seqs, low), bisect_right(one.seqs, high))
+    right = slice(bisect_left(two.seqs, low), bisect_right(two.seqs, high))
+    if one.seqs[left] == two.seqs[right] and ours[left] == theirs[right]:
         return None
-    known = dict(zip(two.seqs[theirs], two.shapes[theirs], strict=True))
-    for seq, number in zip(one.seqs[ours], one.shapes[ours], strict=True):
-        other = known.get(seq, number)
-        if other != number and clash(world.dumps[base].shapes[number], world.dumps[rank].shapes[other]):
+    known = dict(zip(two.seqs[right], theirs[right], strict=True))
+    for seq, part in zip(one.seqs[left], ours[left], strict=True):
+        other = known.get(seq, part)
+        if other != part and clash(part, other):
             return seq
     return None
 

@@ -79,27 +79,21 @@ class Record:
         return f"{self.op}{way} {self.seq} in {self.group.title}"
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """An all-to-all as one rank saw it: elements that it gave away and that it got."""
-
-    group: Group
-    seq: int
-    given: int
-    got: int
+Step: TypeAlias = tuple[str, str]
+"""What a group is for, and the operation: the same on all ranks that do the same work."""
 
 
 @dataclass(slots=True)
 class Lane:
-    """The collectives of one group on one rank: number, shape and place of each record, in the order they were made.
+    """The collectives of one group on one rank: number and shape of each record, in the order they were made.
 
-    `shapes` and `sites` are positions in the dump's tables. `enqueued` and `done` are the last collective that was
-    issued, and the last up to which all are finished.
+    `shapes` are keys of the dump's table; `sites` are the places in the user's code of the last ones. `enqueued` and
+    `done` are the last collective that was issued, and the last up to which all are finished.
     """
 
     seqs: array[int] = field(default_factory=lambda: array("q"))
     shapes: array[int] = field(default_factory=lambda: array("Q"))
-    sites: array[int] = field(default_factory=lambda: array("I"))
+    sites: dict[int, str] = field(default_factory=dict)
     enqueued: int = 0
     done: int = 0
 
@@ -108,8 +102,8 @@ class Lane:
 class Dump:
     """The dump of one rank. `pending` are its unfinished calls, the oldest first; `newest` is the latest time in it.
 
-    `shapes` explains the numbers in the lanes; `sites` are places in the user's code; `last` and `frame` are the last
-    call of all; `steps` counts which call followed which,
+    `shapes` explains the numbers in the lanes; `last` and `frame` are the last call of all; `steps` counts which call
+    followed which,
     `way` is how the oldest unfinished one was reached; `told` are the lanes of which only the status is known;
     `ended` are the last calls of groups whose backend retires failed calls like finished ones;
     `p2p` are the groups with point-to-point calls, which the status counts together with the collectives.
@@ -122,18 +116,16 @@ class Dump:
     pending: list[Record] = field(default_factory=list)
     groups: tuple[Group, ...] = ()
     shapes: dict[int, Shape] = field(default_factory=dict)
-    sites: list[str] = field(default_factory=list)
     backends: frozenset[str] = frozenset()
     entries: int = 0
     newest: int = 0
     last: str = ""
     frame: str = ""
-    steps: dict[tuple[tuple[str, str], tuple[str, str]], int] = field(default_factory=dict)
-    way: tuple[tuple[str, str], tuple[str, str]] | None = None
+    steps: dict[tuple[Step, Step], int] = field(default_factory=dict)
+    way: tuple[Step, Step] | None = None
     told: dict[Group, tuple[int, int]] = field(default_factory=dict)
     p2p: set[Group] = field(default_factory=set)
     ended: dict[Group, Record] = field(default_factory=dict)
-    exchanges: list[Exchange] = field(default_factory=list)
 
 
 Dumps: TypeAlias = Mapping[int, Dump]

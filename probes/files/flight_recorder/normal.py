@@ -3,17 +3,41 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, deque
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 from zlib import crc32
 
 from probes.files.flight_recorder import values
-from probes.files.flight_recorder.model import SYNCHRONOUS, Dump, Exchange, Group, Lane, Record, Shape
+from probes.files.flight_recorder.model import SYNCHRONOUS, Dump, Group, Lane, Record, Shape, Step
+from probes.files.flight_recorder.values import WIDEST
 
 KNOWN = (2, 10)
 MOST_PENDING = 20_000
 MOST_SHAPES = 4096
 P2P = ("send", "recv")
+LAST_SITES = 64
+"""Of so many of the last collectives of each group the place in the user's code is kept."""
+
+FIELDS = (
+    "profiling_name",
+    "process_group",
+    "record_id",
+    "collective_seq_id",
+    "p2p_seq_id",
+    "time_created_ns",
+    "time_discovered_completed_ns",
+    "state",
+    "is_p2p",
+    "input_sizes",
+    "output_sizes",
+    "input_dtypes",
+    "output_dtypes",
+)
+_told = itemgetter(*FIELDS)
 
 
 class NoDump(Exception):
@@ -67,160 +91,198 @@ def _status(dump: Dump, ids: dict[int, Group], status: Any) -> None:
             dump.told[ids[key]] = (issued, values.whole(told.get("last_completed_collective"), -1))
 
 
+@dataclass(slots=True)
+class _Seen:
+    """A group while entries are read: its lane if it has collectives, the stacks of the last of these, and the last
+    finished call on each of its tracks (collectives, and each way to each peer) and of each batch."""
+
+    group: Group
+    lane: Lane | None = None
+    stacks: deque[tuple[int, Any]] = field(default_factory=lambda: deque(maxlen=LAST_SITES))
+    finished: dict[str, int] = field(default_factory=dict)
+    closed: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Called:
+    """What the names of a call and its group say; `track` is its way and peer, `step` the number of its kind."""
+
+    backend: str
+    op: str
+    way: str
+    peer: int
+    seen: _Seen
+    track: str
+    step: int
+
+
 class _Reader:
-    """Goes over the entries of one dump once."""
+    """Goes over the entries of one dump once. What is the same for most of them is looked up, not worked out."""
 
     def __init__(self, dump: Dump, groups: dict[str, Group]) -> None:
         self.dump, self.groups = dump, groups
         self.ids: dict[int, Group] = {}
-        self._group_of: dict[Any, Group] = {}
-        self._shape_of: dict[Any, int] = {}
-        self._site_of: dict[str, int] = {}
-        self._names: dict[str, tuple[str, str, str, int]] = {}
-        self._finished: dict[tuple[Group, str], int] = {}
-        self._closed: dict[tuple[Group, int], int] = {}
+        self._calls: dict[tuple[str, str, str], _Called] = {}
+        self._seen: dict[Group, _Seen] = {}
+        self._steps: dict[Step, int] = {}
+        self._shape_of: dict[Any, tuple[int, Shape]] = {}
 
     def read(self, entries: list[dict[str, Any]]) -> None:
         dump = self.dump
         dump.entries = len(entries)
         entries.sort(key=lambda entry: values.whole(entry.get("record_id")))
         unfinished: list[Record] = []
-        backends: set[str] = set()
-        before: tuple[str, str] | None = None
-        ways: dict[int, tuple[tuple[str, str] | None, tuple[str, str]]] = {}
-        ended: dict[Group, tuple[int, Group, int, int, int, str, str]] = {}
-        whole = values.whole
+        ways: dict[int, int] = {}
+        ended: dict[Group, Record] = {}
+        trail: list[int] = []
+        newest, whole, known = 0, values.whole, self._calls
         for entry in entries:
-            get = entry.get
-            backend, op, way, peer = self._call(get("profiling_name"))
-            backends.add(backend)
-            group = self._group(entry)
-            p2p = bool(get("is_p2p")) or op in P2P
-            shape = self._shape(entry, op)
-            frame = values.user_frame(get("frames"))
-            number = whole(get("record_id"))
-            batch = whole(get("collective_seq_id", get("seq_id")))
-            other = whole(get("p2p_seq_id"), -1)
+            try:
+                told = _told(entry)
+            except KeyError:  # an early version
+                told = tuple(map(entry.get, FIELDS))
+            name, pair, id_, batch, other, created, completed, state, p2p, *sizes = told
+            group_name, desc = pair if (type(pair) is tuple or type(pair) is list) and len(pair) == 2 else (None, None)
+            if type(name) is str and type(group_name) is str and type(desc) is str:
+                call = known.get((name, group_name, desc)) or self._call(entry)
+            else:
+                call = self._call(entry)
+            op, seen, step = call.op, call.seen, call.step
+            number, shape = self._shape(op, *sizes)
+            # numbers are nearly always plain ones: asking for that here costs less than a call for each
+            if type(id_) is not int or not -WIDEST < id_ < WIDEST:
+                id_ = whole(id_)
+            if type(batch) is not int or not -WIDEST < batch < WIDEST:
+                batch = whole(entry.get("collective_seq_id", entry.get("seq_id")))
+            if type(other) is not int or not -WIDEST < other < WIDEST:
+                other = whole(other, -1)
+            if type(created) is not int or not -WIDEST < created < WIDEST:
+                created = whole(created)
+            if type(completed) is not int or not -WIDEST < completed < WIDEST:
+                completed = whole(completed)
+            newest = max(newest, created, completed)
+            p2p = bool(p2p) or op in P2P
             seq = other if p2p and other >= 0 else batch
-            completed = whole(get("time_discovered_completed_ns"))
-            dump.newest = max(dump.newest, created := whole(get("time_created_ns")), completed)
             if p2p or other > 0:
-                dump.p2p.add(group)
+                dump.p2p.add(seen.group)
             if not p2p and op != "coalesced":
-                self._collective(group, seq, shape, frame)
-            if get("state") == "completed" or completed > 0:
-                self._finished[group, f"{way}{peer}" if p2p else ""] = number
+                lane = seen.lane
+                if lane is None:
+                    lane = seen.lane = dump.lanes[seen.group] = Lane()
+                if seq > lane.enqueued or not lane.seqs:  # else it is a further part of one coalesced call
+                    lane.seqs.append(seq)
+                    lane.shapes.append(number)
+                    lane.enqueued = seq
+                    seen.stacks.append((seq, entry))
+            if state == "completed" or completed > 0:
+                seen.finished[call.track if p2p else ""] = id_
                 if op == "coalesced":
-                    self._closed[group, batch] = number
-            elif (retired := bool(get("retired"))) and backend in SYNCHRONOUS:
-                ended[group] = (number, group, seq, shape, created, frame, backend)
-            elif len(unfinished) < MOST_PENDING:
-                far = group.ranks[peer] if 0 <= peer < len(group.ranks) else peer
-                state = values.text(get("state")) or "scheduled"
-                call = (number, group, seq, dump.shapes[shape], state, created, frame)
-                unfinished.append(Record(*call, p2p, way == "->", far, retired, batch, backend))
-                ways[number] = (before, (group.desc or group.name, op))
-            step = (group.desc or group.name, op)
-            if before is not None:
-                dump.steps[before, step] = dump.steps.get((before, step), 0) + 1
-            before = step
+                    seen.closed[batch] = id_
+            else:
+                retired = bool(entry.get("retired"))
+                if retired and call.backend in SYNCHRONOUS:
+                    frame = values.user_frame(entry.get("frames"))
+                    base = (id_, seen.group, seq, shape, "retired", created, frame)
+                    ended[seen.group] = Record(*base, backend=call.backend)
+                elif len(unfinished) < MOST_PENDING:
+                    unfinished.append(self._record(call, entry, (id_, seq, batch), shape, created, p2p))
+                    ways[id_] = len(trail)
+            trail.append(step)
         if entries:
-            dump.last, dump.frame = f"{op} {seq} in {group.title}", frame
-        dump.sites = list(self._site_of)
-        dump.backends = frozenset(backends)
+            dump.last, dump.frame = f"{op} {seq} in {seen.group.title}", values.user_frame(entries[-1].get("frames"))
+        kinds = list(self._steps)
+        dump.newest, dump.ended = newest, ended
+        dump.steps = {(kinds[a], kinds[b]): count for (a, b), count in Counter(pairwise(trail)).items()}
+        dump.backends = frozenset(call.backend for call in known.values())
         dump.pending = [record for record in unfinished if not self._over(record, unfinished)]
-        for number, group, seq, shape, created, frame, backend in ended.values():
-            call = (number, group, seq, dump.shapes[shape], "retired", created, frame)
-            dump.ended[group] = Record(*call, backend=backend)
-        came, to = ways[dump.pending[0].id] if dump.pending else (None, None)
-        dump.way = (came, to) if came and to else None
-        for group, lane in dump.lanes.items():
-            open_ = (r.seq for r in dump.pending if r.group == group and not r.p2p)
-            lane.done = min(open_, default=lane.enqueued + 1) - 1
+        if dump.pending and (place := ways[dump.pending[0].id]):
+            dump.way = kinds[trail[place - 1]], kinds[trail[place]]
+        for seen in self._seen.values():
+            if (lane := seen.lane) is not None:
+                lane.sites = {seq: values.user_frame(entry.get("frames")) for seq, entry in seen.stacks}
+                open_ = (r.seq for r in dump.pending if r.group == seen.group and not r.p2p)
+                lane.done = min(open_, default=lane.enqueued + 1) - 1
+
+    @staticmethod
+    def _record(
+        call: _Called, entry: dict[str, Any], numbers: tuple[int, int, int], shape: Shape, created: int, p2p: bool
+    ) -> Record:
+        """An unfinished call; `numbers` are its own, that in its group and that of its batch."""
+        id_, seq, batch = numbers
+        group, peer = call.seen.group, call.peer
+        far = group.ranks[peer] if 0 <= peer < len(group.ranks) else peer
+        state = values.text(entry.get("state")) or "scheduled"
+        base = (id_, group, seq, shape, state, created, values.user_frame(entry.get("frames")))
+        return Record(*base, p2p, call.way == "->", far, bool(entry.get("retired")), batch, call.backend)
 
     def _over(self, record: Record, unfinished: list[Record]) -> bool:
         """Was it finished although it does not say so? Parts of a batch have no state of their own, nor has a batch
         that stands beside its parts a meaning of its own; and a stream runs its calls in order."""
-        if self._closed.get((record.group, record.batch), -1) > record.id:
+        seen = self._seen[record.group]
+        if seen.closed.get(record.batch, -1) > record.id:
             return True
         if record.op == "coalesced":
             return any(r.group == record.group and r.batch == record.batch and r is not record for r in unfinished)
         ranks = record.group.ranks
         index = ranks.index(record.peer) if record.peer in ranks else record.peer
         track = f"{'->' if record.sends else '<-'}{index}" if record.p2p else ""
-        return self._finished.get((record.group, track), -1) > record.id
+        return seen.finished.get(track, -1) > record.id
 
-    def _collective(self, group: Group, seq: int, shape: int, frame: str) -> None:
-        lane = self.dump.lanes.get(group)
-        if lane is None:
-            lane = self.dump.lanes[group] = Lane()
-        if seq <= lane.enqueued and lane.seqs:
-            return  # a further part of one coalesced call
-        lane.seqs.append(seq)
-        lane.shapes.append(shape)
-        lane.sites.append(self._site_of.setdefault(frame, len(self._site_of)))
-        lane.enqueued = seq
-        told = self.dump.shapes[shape]
-        if told.op.startswith(("all_to_all", "alltoall")):
-            self.dump.exchanges.append(Exchange(group, seq, told.elements_in, told.elements_out))
-
-    def _call(self, name: Any) -> tuple[str, str, str, int]:
-        key = name if isinstance(name, str) else ""
-        call = self._names.get(key)
+    def _call(self, entry: dict[str, Any]) -> _Called:
+        """What the entry's names say, which is then known for all entries with these names."""
+        name, told = entry.get("profiling_name"), entry.get("process_group")
+        pair = told if isinstance(told, list | tuple) else (entry.get("pg_name", entry.get("pg_id")),)
+        group_name, desc = (pair[0] if pair else ""), (pair[1] if len(pair) > 1 else "")
+        key = _plain(name), _plain(group_name), _plain(desc)
+        call = self._calls.get(key)
         if call is None:
-            call = self._names[key] = values.call(key)
+            label, about = values.text(key[1]), values.text(key[2])
+            group = self.groups.get(label) or Group(label, about)
+            seen = self._seen.setdefault(group, _Seen(group))
+            self.ids[values.whole(entry.get("pg_id"), -1)] = group
+            backend, op, way, peer = values.call(key[0])
+            step = self._steps.setdefault((group.desc or group.name, op), len(self._steps))
+            call = self._calls[key] = _Called(backend, op, way, peer, seen, f"{way}{peer}", step)
         return call
 
-    def _group(self, entry: dict[str, Any]) -> Group:
-        told = entry.get("process_group")
-        pair = told if isinstance(told, list | tuple) else (entry.get("pg_name", entry.get("pg_id")),)
-        name, desc = (pair[0] if pair else ""), (pair[1] if len(pair) > 1 else "")
-        if not (isinstance(name, str) and isinstance(desc, str)):
-            name, desc = values.text(name), values.text(desc)
-        group = self._group_of.get((name, desc))
-        if group is None:
-            label = values.text(name)
-            group = self._group_of[name, desc] = self.groups.get(label) or Group(label, values.text(desc))
-            self.ids[values.whole(entry.get("pg_id"), -1)] = group
-        return group
-
-    def _shape(self, entry: dict[str, Any], op: str) -> int:
-        """The number of the shape in the dump's table: the same on every rank for the same shape."""
-        sizes = entry.get("input_sizes"), entry.get("output_sizes")
-        dtypes = _names(entry.get("input_dtypes")), _names(entry.get("output_dtypes"))
-        key = (op, _hashable(sizes[0]), _hashable(sizes[1]), dtypes)
-        number = self._shape_of.get(key)
-        if number is None:
-            shape = Shape(
-                op,
-                "+".join(dict.fromkeys((*dtypes[0], *dtypes[1]))),
-                values.elements(sizes[0]),
-                values.elements(sizes[1]),
-            )
+    def _shape(self, op: str, into: Any, out: Any, kinds: Any, out_kinds: Any) -> tuple[int, Shape]:
+        """The shape with its number: the same on every rank for the same shape."""
+        dtypes = _names(kinds), _names(out_kinds)
+        key = (op, _hashable(into), _hashable(out), dtypes)
+        found = self._shape_of.get(key)
+        if found is None:
+            every = "+".join(dict.fromkeys((*dtypes[0], *dtypes[1])))
+            shape = Shape(op, every, values.elements(into), values.elements(out))
             number = crc32(f"{shape.op}|{shape.dtypes}|{shape.elements_in}|{shape.elements_out}".encode())
-            self._shape_of[key] = number
+            found = self._shape_of[key] = (number, shape)
             self.dump.shapes[number] = shape
-        return number
+        return found
+
+
+def _plain(name: Any) -> str:
+    return name if type(name) is str else values.text(name)
 
 
 def _names(kinds: Any) -> tuple[str, ...]:
     """The types of the tensors, each once."""
     if not isinstance(kinds, list | tuple):
         return ()
-    if len(kinds) == 1 and isinstance(kinds[0], str):
-        return (kinds[0][: values.LONGEST],)
+    if len(kinds) == 1 and type(kind := kinds[0]) is str:
+        return (kind if len(kind) <= values.LONGEST else kind[: values.LONGEST],)
     return tuple(dict.fromkeys([values.text(kind) for kind in kinds[:MOST_SHAPES]]))[:8]
 
 
 def _hashable(sizes: Any) -> Any:
     """The sizes as a key; anything unlike a list of shapes is looked at no further, so that none can be endless."""
-    if not isinstance(sizes, list | tuple) or len(sizes) > MOST_SHAPES:
+    if (type(sizes) is not list and type(sizes) is not tuple) or len(sizes) > MOST_SHAPES:
         return values.elements(sizes)
+    if len(sizes) == 1:
+        return _extents(sizes[0])
     return tuple([_extents(shape) for shape in sizes])
 
 
 def _extents(shape: Any) -> tuple[int, ...] | None:
-    if not isinstance(shape, list | tuple):
+    if type(shape) is not list and type(shape) is not tuple:
         return None
     for extent in shape:
         if type(extent) is not int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
@@ -81,8 +80,7 @@ def _sides(world: World, clash: Mismatch, rank: int) -> Iterator[Source]:
         sides[shape].append(member)
     for shape, members in sorted(sides.items(), key=lambda side: rank not in side[1])[: SHOWN_PEERS + 1]:
         who = rank if rank in members else members[0]
-        lane = world.dumps[who].lanes[clash.group]
-        frame = world.dumps[who].sites[lane.sites[bisect_left(lane.seqs, clash.seq)]]
+        frame = world.dumps[who].lanes[clash.group].sites.get(clash.seq, "")
         place = f", at {frame}" if frame else ""
         yield source(
             world, who, f"{names(members)}: number {clash.seq} of {clash.group.title} is {shown(shape)}{place}"

@@ -33,6 +33,13 @@ class _Plain(pickle.Unpickler):
         raise DumpError("refers to an object outside the file, which no dump does: it was not opened further")
 
 
+class _Whole(io.BytesIO):
+    """Data of which the unpickler may see all at once; without that it asks for every few bytes."""
+
+    def peek(self, size: int = -1, /) -> bytes:
+        return self.getvalue() if self.tell() == 0 else self.getvalue()[self.tell() :]
+
+
 def is_dump(path: Path) -> bool:
     """Do the first bytes look like a flight recorder's, as pickle or as JSON?"""
     try:
@@ -60,7 +67,7 @@ def document(path: Path) -> Any:
     if data.lstrip()[:1] == b"{":
         return _json(data)
     try:
-        return _Plain(io.BytesIO(data)).load()
+        return _Plain(_Whole(data)).load()
     except DumpError:
         raise
     except (MemoryError, RecursionError):

@@ -72,20 +72,29 @@ def call(name: str) -> tuple[str, str, str, int]:
 
 def user_frame(frames: Any) -> str:
     """The innermost place of the stack that is not PyTorch's own, as "file:line function"."""
-    if not isinstance(frames, list | tuple):
+    if type(frames) is not list and type(frames) is not tuple:
         return ""
     chosen: Any = None
-    for frame in frames[:64]:
-        if isinstance(frame, dict):
-            file = frame.get("filename")
-            if chosen is None:
-                chosen = frame
-            if isinstance(file, str) and not _is_own(file[-LONGEST:]):
-                chosen = frame
-                break
+    for frame in frames if len(frames) <= 64 else frames[:64]:
+        if type(frame) is not dict:
+            continue
+        if chosen is None:
+            chosen = frame
+        file = frame.get("filename")
+        if type(file) is str and not _is_own(file if len(file) <= LONGEST else file[-LONGEST:]):
+            chosen = frame
+            break
     if chosen is None:
         return ""
-    return f"{text(chosen.get('filename'))}:{whole(chosen.get('line'))} {text(chosen.get('name'))}"
+    file, line, name = chosen.get("filename"), chosen.get("line"), chosen.get("name")
+    if type(file) is str and type(name) is str and type(line) is int and len(file) + len(name) < LONGEST:
+        return _place(file, line, name)
+    return _place(text(file), whole(line), text(name))
+
+
+@lru_cache(maxsize=4096)
+def _place(file: str, line: int, name: str) -> str:
+    return f"{text(file)}:{whole(line)} {text(name)}"
 
 
 @lru_cache(maxsize=4096)

@@ -66,47 +66,45 @@ def _on_cpu(world: World, graph: Waits) -> Iterator[tuple[int, Kind]]:
     """Ranks whose program stands still. Their peers issued a collective which these have not, and nothing that these
     still wait for kept the peers from going on: either they have nothing unfinished at all, or a peer got past the
     very same calls and they wait for somebody in turn, as where two ranks stop at a time."""
-    behind: dict[int, list[int]] = defaultdict(list)
+    behind: dict[int, set[int]] = defaultdict(set)
+    waiters: dict[tuple[Group, int], list[int]] = defaultdict(list)
     for rank, dump in world.dumps.items():
         for record in dump.pending:
-            if record.p2p:
-                continue
-            for other in world.members[record.group]:
-                if other in world.dumps and not world.joined(other, record.group, record.seq):
-                    behind[other].append(rank)
-    for rank, ahead in behind.items():
+            if not record.p2p:
+                waiters[record.group, record.seq].append(rank)
+    for (group, seq), ahead in waiters.items():
+        for other in world.members[group]:
+            if other in world.dumps and not world.joined(other, group, seq):
+                behind[other].update(ahead)
+    kinds = {rank: _kinds(world, rank) for rank in world.dumps}
+    for rank, peers in behind.items():
         if world.dumps[rank].pending and all(wait.why is Why.ABSENT for wait in graph[rank]):
             continue
-        own = _kinds(world, rank)
-        if all(own <= _kinds(world, peer) for peer in set(ahead)):
+        if all(kinds[rank] <= theirs for theirs in {kinds[peer] for peer in peers}):
             yield rank, Kind.CPU
 
 
-def _kinds(world: World, rank: int) -> set[tuple[str, str, int]]:
+def _kinds(world: World, rank: int) -> frozenset[tuple[str, str, int]]:
     """The unfinished calls as they are called on every rank that does the same work, whichever group it does it in."""
-    return {(r.group.desc or r.group.name, r.op, r.seq) for r in world.dumps[rank].pending}
+    return frozenset((r.group.desc or r.group.name, r.op, r.seq) for r in world.dumps[rank].pending)
 
 
 def _on_gpu(world: World, graph: Waits, awaited: dict[int, Wait]) -> Iterator[tuple[int, Kind]]:
     """Ranks whose device does not get on: a collective is unfinished that is over for a peer, so everybody came to it.
     One such call may be finished and not yet seen to be; a rank that waits for others must lag further."""
     for rank, dump in world.dumps.items():
-        lag = max((_lag(world, rank, record) for record in dump.pending if not record.p2p), default=0)
+        lag = max((_lag(world, record) for record in dump.pending if not record.p2p), default=0)
         free = all(wait.why is Why.ABSENT for wait in graph[rank])
         lags = rank in awaited and lag >= (1 if free else SURE_LAG)
         if lags or (free and not lag and _not_begun(world, rank)):
             yield rank, Kind.GPU
 
 
-def _lag(world: World, rank: int, record: Record) -> int:
+def _lag(world: World, record: Record) -> int:
     """How many collectives of the group are over for a peer, from this unfinished one of the rank on."""
     if record.synchronous:
         return 0
-    peers = [p for p in world.members[record.group] if p != rank and p in world.dumps]
-    return max(
-        (world.places[p][record.group].done - record.seq + 1 for p in peers if record.group in world.places[p]),
-        default=0,
-    )
+    return world.furthest(record.group) - record.seq + 1
 
 
 def _not_begun(world: World, rank: int) -> bool:

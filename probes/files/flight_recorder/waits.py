@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from probes.files.flight_recorder.model import Record
+from probes.files.flight_recorder.model import Group, Record
 from probes.files.flight_recorder.world import World, has_root
 
 
@@ -35,42 +35,53 @@ class Wait:
 Waits: TypeAlias = Mapping[int, Sequence[Wait]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Collective:
+    """Where the ranks of one collective are: who keeps the others waiting and why, and who is through."""
+
+    missing: tuple[tuple[int, Why], ...]
+    gone: tuple[int, ...]
+
+
 def waits(world: World) -> dict[int, list[Wait]]:
     """The edges of the wait-for graph, by the rank that waits."""
-    return {rank: list(_of(world, rank)) for rank in world.dumps}
+    known: dict[tuple[Group, int], _Collective] = {}
+    return {rank: list(_of(world, rank, known)) for rank in world.dumps}
 
 
-def _of(world: World, rank: int) -> Iterator[Wait]:
+def _of(world: World, rank: int, known: dict[tuple[Group, int], _Collective]) -> Iterator[Wait]:
     for record in world.stand(rank):
-        yield from _point(world, rank, record) if record.p2p else _collective(world, rank, record)
+        if record.p2p:
+            yield from _point(world, rank, record)
+            continue
+        key = record.group, record.seq
+        if key not in known:  # a thousand ranks may stand in it
+            known[key] = _collective(world, *key)
+        yield from _awaited(rank, record, known[key])
 
 
-def _collective(world: World, rank: int, record: Record) -> Iterator[Wait]:
-    group, seq = record.group, record.seq
-    others = [other for other in world.members.get(group, ()) if other != rank]
-    gone = [other for other in others if other in world.dumps and world.passed(other, group, seq)]
+def _collective(world: World, group: Group, seq: int) -> _Collective:
+    missing, gone = [], []
+    for rank in world.members.get(group, ()):
+        if rank not in world.dumps:
+            missing.append((rank, Why.ABSENT))
+        elif not world.joined(rank, group, seq):
+            missing.append((rank, Why.NOT_JOINED))
+        elif world.passed(rank, group, seq):
+            gone.append(rank)
+        elif not any(own.group == group and own.seq == seq and not own.p2p for own in world.stand(rank)):
+            missing.append((rank, Why.ELSEWHERE))
+    return _Collective(tuple(missing), tuple(gone))
+
+
+def _awaited(rank: int, record: Record, call: _Collective) -> Iterator[Wait]:
     # Nobody gets through a call unless everybody came to it, but for those that have a root. A backend that only
     # retires calls retires those as well that failed because a peer went away.
-    through = gone and not record.synchronous and not has_root(record.op)
-    missing = [] if through else list(_missing(world, rank, record, others))
-    if missing or not record.synchronous:
-        yield from missing
-    else:
-        yield from (Wait(rank, other, record, Why.LEFT) for other in gone)
-
-
-def _missing(world: World, rank: int, record: Record, others: Sequence[int]) -> Iterator[Wait]:
-    for other in others:
-        if other not in world.dumps:
-            yield Wait(rank, other, record, Why.ABSENT)
-        elif not world.joined(other, record.group, record.seq):
-            yield Wait(rank, other, record, Why.NOT_JOINED)
-        elif not world.passed(other, record.group, record.seq) and not _stands_in(world, other, record):
-            yield Wait(rank, other, record, Why.ELSEWHERE)
-
-
-def _stands_in(world: World, rank: int, record: Record) -> bool:
-    return any(own.group == record.group and own.seq == record.seq and not own.p2p for own in world.stand(rank))
+    through = call.gone and not record.synchronous and not has_root(record.op)
+    if call.missing and not through:
+        yield from (Wait(rank, other, record, why) for other, why in call.missing)
+    elif record.synchronous:
+        yield from (Wait(rank, other, record, Why.LEFT) for other in call.gone)
 
 
 def _point(world: World, rank: int, record: Record) -> Iterator[Wait]:

@@ -45,6 +45,7 @@ class World:
             for rank, dump in self.dumps.items()
         }
         self.members = self._members()
+        self._furthest: dict[Group, int] = {}
         for rank in self.dumps:
             self._reopen(rank)
         ranks = {rank for members in self.members.values() for rank in members} | self.dumps.keys()
@@ -59,6 +60,13 @@ class World:
     def passed(self, rank: int, group: Group, seq: int) -> bool:
         """Is the collective over on this rank?"""
         return self.joined(rank, group, seq) and (group, seq) not in self.open[rank]
+
+    def furthest(self, group: Group) -> int:
+        """The last collective of the group that is over for one of its ranks, with all before it."""
+        if group not in self._furthest:
+            places = [self.places[rank].get(group) for rank in self.members.get(group, ()) if rank in self.dumps]
+            self._furthest[group] = max((place.done for place in places if place), default=0)
+        return self._furthest[group]
 
     def stand(self, rank: int) -> list[Record]:
         """The call at which the rank stands: its oldest unfinished one, or the batch of sends and receives it is in."""
@@ -140,7 +148,6 @@ def _with_ranks(dump: Dump, known: dict[str, set[Group]], one: dict[Group, Group
         p2p={better[group] for group in dump.p2p},
         ended={better[group]: replace(record, group=better[group]) for group, record in dump.ended.items()},
         pending=[replace(record, group=better[record.group]) for record in dump.pending],
-        exchanges=[replace(call, group=better[call.group]) for call in dump.exchanges],
     )
 
 
