@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from doctor.messages_bundle import TEXTS as BUNDLE
 from doctor.messages_compare import TEXTS as COMPARE
 from doctor.messages_html import TEXTS as HTML
+from doctor.messages_memory import TEXTS as MEMORY
 from doctor.messages_plan import TEXTS as PLAN
 from doctor.messages_tui import TEXTS as TUI
 
@@ -16,6 +17,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     **BUNDLE,
     **PLAN,
     **COMPARE,
+    **MEMORY,
     **TUI,
     **HTML,
     # verdicts and summaries

@@ -29,6 +29,15 @@ MARKS = {
     "held_logits": ("▓", "red"),
     "held_communication": ("▓", "magenta"),
     "held_temporary": ("▒", "cyan"),
+    "gpu_allocated": ("█", "green"),
+    "gpu_cached": ("▒", "cyan"),
+    "gpu_fragmented": ("▓", "red"),
+    "gpu_outside": ("▓", "magenta"),
+    "gpu_others": ("▓", "yellow"),
+    "gpu_outside_or_others": ("▓", "magenta"),
+    "gpu_used": ("█", "blue"),
+    "gpu_driver": ("▒", "dim"),
+    "gpu_unknown": ("?", "dim"),
 }
 IDLE = ("·", "dim")
 LEAST = 0.005
@@ -42,7 +51,7 @@ def draw(page: Page, picture: Picture, lang: str, everything: bool = False) -> N
     shown = picture.bars if everything else picture.bars[:MOST]
     for bar in shown:
         label = f"{present.places([bar.entity], lang)}  {_whole(bar, lang)}"
-        page.row(Text(f"  {label:<20} ") + _cells(bar))
+        page.row(Text(f"  {label:<20} ") + cells(bar))
         page.wrapped(_words(bar, lang), indent=4, style="dim")
     if len(shown) < len(picture.bars):
         page.wrapped(say(lang, "picture.more", n=len(picture.bars) - len(shown)), indent=2, style="dim")
@@ -52,7 +61,7 @@ def _whole(bar: Bar, lang: str) -> str:
     return present.size(bar.bytes) if bar.bytes else present.seconds(bar.seconds, lang)
 
 
-def _cells(bar: Bar) -> Text:
+def cells(bar: Bar) -> Text:
     """The cells of a bar: parts end where their running sum rounds to, so the whole has its length."""
     line, done, total = Text(), 0, 0.0
     for part in bar.parts:

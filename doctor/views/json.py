@@ -11,8 +11,10 @@ import doctor
 from doctor.engine.model import Finding, Follow
 from doctor.facts.model import Event, Fact, Source
 from doctor.rulebase.model import Remedy
+from doctor.session.gpu_memory import memory_by_gpu
 from doctor.session.report import Report
 from doctor.views import coverage, present
+from doctor.views.gpu_memory import gpu_memory_data
 from doctor.views.plan_report import effect_data, plan_data
 from doctor.views.safe import json_safe
 
@@ -48,6 +50,7 @@ def as_data(report: Report, lang: str, facts: bool = False) -> dict[str, Any]:
         "not_checked": [{"what": what, "why": why} for what, why in coverage.not_checked(report, lang)],
         "unexplained": [_evidence(event.source, event) for event in present.unexplained(report)],
         "warnings": present.warnings(report, lang),
+        "gpu_memory": gpu_memory_data(memory_by_gpu(report.store)),
         "facts": _facts(report.store.facts()) if facts else {},
     }
 

@@ -12,6 +12,7 @@ from doctor.facts.model import Event, Source
 from doctor.messages import say, say_count
 from doctor.rulebase.model import Remedy
 from doctor.rulebase.truth import Truth
+from doctor.session.gpu_memory import memory_by_gpu
 from doctor.session.heat import heat_of
 from doctor.session.held import memory_of
 from doctor.session.pictures import pictures_of
@@ -20,6 +21,7 @@ from doctor.session.report import Report
 from doctor.session.wait_graph import wait_graph_of
 from doctor.views import coverage, plan_report, present
 from doctor.views.bars import draw
+from doctor.views.gpu_memory import draw_gpu_memory
 from doctor.views.heat import draw_heat
 from doctor.views.page import Page
 from doctor.views.quote import excerpt
@@ -71,6 +73,7 @@ class TextReport:
         held = memory_of(self.report.store)
         for picture in (*pictures_of(self.report.store), *([held] if held else ())):
             draw(self.page, picture, self.lang, self.verbose)
+        draw_gpu_memory(self.page, memory_by_gpu(self.report.store), self.lang, self.verbose)
         if (heat := heat_of(self.report.store)) is not None:
             draw_heat(self.page, heat, self.lang, self.verbose)
         if self.verbose:

@@ -50,6 +50,7 @@ def _rank(one: Recording) -> Iterator[Fact]:
         "recording.pid": head.pid or None,
         "recording.steps": one.steps,
         "recording.parameters": head.parameters or None,
+        "recording.stage": _place(head.groups.get("pp")),
         "recording.wrapped": tuple(name[:40] for name in head.wrapped[:8]),
     }
     if device is not None:
@@ -72,6 +73,11 @@ def _rank(one: Recording) -> Iterator[Fact]:
         if value is not None and value != ():
             line = one.last_line if name not in ("rank.host", "rank.local_rank", "recording.pid") else one.line
             yield _fact(name, value, f"rank:{head.rank}", one, line, text)
+
+
+def _place(group: list[int] | None) -> int | None:
+    """The rank's place in a group that is told as size and place."""
+    return group[1] if group and len(group) == 2 and 0 <= group[1] < group[0] < 1 << 20 else None
 
 
 def _held(by_name: dict[str, Held]) -> dict[str, Value | None]:
@@ -124,7 +130,8 @@ def _job(told: Sequence[Recording]) -> Iterator[Fact]:
 def _course(one: Recording) -> Iterator[Fact]:
     times = [point.seconds for point in one.points]
     yield _fact("run.step_time_blocks", blocks(times), "job", one, one.points[0].line, f"{len(times)} steps")
-    yield _fact("run.last_step", one.points[-1].step, "job", one, one.last_line, f"step {one.points[-1].step}")
+    for name, point in (("first", one.points[0]), ("last", one.points[-1])):
+        yield _fact(f"run.{name}_step", point.step, "job", one, point.line, f"step {point.step}")
     if len(times) < FEW:
         return
     third = max(len(times) // 3, 1)
