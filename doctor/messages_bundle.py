@@ -28,6 +28,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "bundle.suffix": ("{path}: a bundle ends in one of {kinds}", "{path}：诊断包的后缀应为 {kinds}"),
     "bundle.unwritable": ("{path} cannot be written: {reason}", "{path} 无法写入：{reason}"),
     "bundle.written": ("{path}: {size}", "{path}：{size}"),
+    "bundle.not_written": ("{path}: not written (dry run)", "{path}：未写出（试运行）"),
+    "bundle.progress": ("hiding secrets", "隐去敏感信息"),
     "bundle.taken": ("taken", "已收集"),
     "bundle.texts": ("{n} texts ({kinds}), {size}", "{n} 个文本（{kinds}），{size}"),
     "bundle.of_facts": ("{n} facts of {m} probes and recordings", "{m} 个探针和记录的 {n} 条事实"),

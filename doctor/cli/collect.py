@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -19,10 +20,20 @@ from doctor.session.node import look, this_host
 from doctor.views.present import size
 from doctor.views.safe import visible
 
+LEAST_SHOWN = 32 << 20
+"""Bytes below which no bar is shown: it is over at once."""
+
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE", help="A .tar.gz or .zip file.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="FILE",
+    help="A .tar.zst, .tar.gz or .zip file; by default pdoctor-DATE-TIME.tar.zst here.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be taken and hidden, with samples; write nothing.")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @click.option("--no-node", is_flag=True, help="Take the PATHs alone, nothing of this node.")
 @click.option("--keep-hosts", is_flag=True, help="Leave host names and public addresses as they are.")
@@ -32,7 +43,8 @@ from doctor.views.safe import visible
 @options.quiet
 def collect(
     paths: tuple[str, ...],
-    output: str,
+    output: str | None,
+    dry_run: bool,
     force: bool,
     no_node: bool,
     keep_hosts: bool,
@@ -49,17 +61,21 @@ def collect(
     """
     if no_node and not paths:
         raise click.UsageError("nothing to collect: --no-node needs a PATH")
-    if names is not None and os.path.lexists(names) and not force:
+    output = output or datetime.now(UTC).strftime("pdoctor-%Y%m%d-%H%M%S.tar.zst")
+    if names is not None and not dry_run and os.path.lexists(names) and not force:
         raise click.UsageError(say(lang, "bundle.exists", path=names, option="--force"))
     try:
         base = load_rulebase(rules).base
         outcomes = [] if no_node else look(this_host())
-        done = write_bundle(output, paths, base, outcomes, keep_hosts=keep_hosts, force=force)
+        told = _progress(quiet, say(lang, "bundle.progress"))
+        done = write_bundle(
+            output, paths, base, outcomes, keep_hosts=keep_hosts, force=force or dry_run, dry=dry_run, told=told
+        )
     except InputError as error:
         raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
-    if names is not None:
+    if names is not None and not dry_run:
         _save_names(names, done, lang)
-    for line in _told(done, lang):
+    for line in _told(done, lang, dry_run):
         sys.stdout.write(visible(line) + "\n")
     if not quiet:
         for note in done.notes:
@@ -67,10 +83,30 @@ def collect(
     return 0
 
 
-def _told(done: Bundled, lang: str) -> Iterator[str]:
+def _progress(hushed: bool, what: str) -> Callable[[int, int], None] | None:
+    """A bar on stderr, where that is a terminal."""
+    if hushed or not sys.stderr.isatty():
+        return None
+    shown = [-1]
+
+    def show(done: int, total: int) -> None:
+        share = 100 * done // max(total, 1)
+        if share != shown[0] and total > LEAST_SHOWN:
+            shown[0] = share
+            bar = "#" * (share // 5)
+            end = "\r\x1b[K" if done >= total else ""
+            print(f"\r{what} [{bar:20}] {share:3} %{end}", end="", file=sys.stderr, flush=True)
+
+    return show
+
+
+def _told(done: Bundled, lang: str, dry: bool) -> Iterator[str]:
     """What was taken, what was hidden, what was left out."""
     manifest = done.manifest
-    yield say(lang, "bundle.written", path=done.path, size=size(done.bytes))
+    if dry:
+        yield say(lang, "bundle.not_written", path=done.path)
+    else:
+        yield say(lang, "bundle.written", path=done.path, size=size(done.bytes))
     kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(taken_by_kind(manifest).items()))
     whole = size(sum(text.bytes for text in manifest.files))
     head = say(lang, "bundle.taken")
@@ -83,9 +119,12 @@ def _told(done: Bundled, lang: str) -> Iterator[str]:
             yield f"  {head}  {say(lang, 'bundle.cut', path=text.name)}"
     hidden = ", ".join(f"{kind} {n}" for kind, n in manifest.hidden.items()) or say(lang, "bundle.nothing_hidden")
     yield f"  {say(lang, 'bundle.hidden')}  {hidden}"
+    for kind, line in done.samples.items() if dry else ():
+        yield f"    {kind}: {line}"
     for left in done.left_out:
         yield f"  {say(lang, 'bundle.left_out')}  {say(lang, left.key, path=left.path, **left.values)}"
-    yield say(lang, "bundle.look", path=done.path)
+    if not dry:
+        yield say(lang, "bundle.look", path=done.path)
 
 
 def _save_names(path: str, done: Bundled, lang: str) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
-import tarfile
 import tempfile
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -23,7 +21,9 @@ from doctor.facts.model import Fact
 from doctor.rulebase.model import RuleBase
 from doctor.session.analyze import shown_files
 from doctor.session.archives import expanded
+from doctor.session.blocks import Blocks
 from doctor.session.bundle import FACTS, FILES, KINDS, MANIFEST, Carried, Manifest, encode_facts
+from doctor.session.bundle_archive import SUFFIXES, BundleArchive
 from doctor.session.contents import File
 from doctor.session.gather import Gathered, gather
 from doctor.session.inputs import InputError, collect
@@ -34,24 +34,26 @@ from doctor.session.report import Input
 from doctor.session.spool import Spool
 from probes.files.stream import chunks
 
-SUFFIXES = (".tar.gz", ".tgz", ".zip")
 TEXTS = frozenset({"log", "config", "dump", "table"})
 HEAD, TAIL = 64 << 20, 192 << 20
 """Of a text that is longer than both, its beginning and its end are taken: failures stand at the end."""
-LONGEST_LINE = 8 << 20
+LONGEST_LINE, BLOCK = 8 << 20, 1 << 20
+_WORD = re.compile(r"[A-Za-z]{2,}")
 
-Add: TypeAlias = Callable[[str, float, Path], None]
+Told: TypeAlias = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Bundled:
-    """What was written; `names` are the names that people and machines have in the bundle, by their own."""
+    """What was written; `names` are the names that people and machines have in the bundle, by their own; `samples` has
+    of each kind that was hidden one line as it stands in the bundle. `bytes` is 0 where nothing was to be written."""
 
     path: str
     bytes: int
     manifest: Manifest
     inputs: int
     names: dict[str, str]
+    samples: dict[str, str]
     left_out: tuple[Note, ...]
     notes: tuple[Note, ...]
 
@@ -64,9 +66,13 @@ def write_bundle(
     *,
     keep_hosts: bool = False,
     force: bool = False,
+    dry: bool = False,
+    told: Told | None = None,
 ) -> Bundled:
     """Collects the files at and below `paths` and what the probes found into `target`, without secrets.
 
+    `dry` does all of it but leaves no file. `told` hears how many bytes of how many are through; both count each text
+    twice, and a packed one by its stored size only in the second.
     Raises InputError when a path does not exist, nothing was found, or `target` is there already or cannot be written.
     """
     if not target.endswith(SUFFIXES):
@@ -81,9 +87,9 @@ def write_bundle(
         if not probes and not any(given.kind for given in gathered.inputs):
             notes += [note for given in gathered.inputs for note in given.notes]
             raise InputError(notes[0] if notes else Note("input.empty_folder", paths[0] if paths else ""))
-        return _Writer(
-            files, gathered, known, probes, Redactor(_hosts(files, gathered, known), keep_hosts), notes
-        ).write(target)
+        words = {word for spec in base.events.values() for text in spec.patterns for word in _WORD.findall(text)}
+        redactor = Redactor(_hosts(files, gathered, known), keep_hosts, words)
+        return _Writer(files, gathered, known, probes, redactor, notes, told).write(target, dry)
 
 
 def _files(
@@ -128,8 +134,15 @@ class _Writer:
     probes: Sequence[Input]
     redactor: Redactor
     notes: list[Note]
+    told: Told | None = None
+    blocks: Blocks = field(init=False)
+    done: int = 0
+    total: int = 0
 
-    def write(self, target: str) -> Bundled:
+    def __post_init__(self) -> None:
+        self.blocks = Blocks(self.redactor)
+
+    def write(self, target: str, dry: bool) -> Bundled:
         kinds = {given.path: given.kind for given in self.gathered.inputs}
         texts = [file for file in self.files if kinds.get(file.name) in TEXTS]
         others = [given for given in self.gathered.inputs if given.kind in KINDS]
@@ -137,6 +150,7 @@ class _Writer:
         of_others = {given.path for given in others}
         kept = [fact for fact in self.gathered.facts if fact.source.path in of_others] + list(self.known)
         place = Path(target).resolve().parent
+        self.total = 2 * sum(file.bytes for file in texts)
         try:
             with tempfile.TemporaryDirectory(prefix=".pdoctor-", dir=place) as folder:
                 staged = [self._stage(file, Path(folder) / f"{number}") for number, file in enumerate(texts)]
@@ -144,23 +158,31 @@ class _Writer:
                 out = Path(folder) / "bundle"
                 manifest = self._lay(out, target, texts, kinds, staged, kept, [*others, *self.probes], left)
                 os.chmod(out, 0o600)
-                size = out.stat().st_size
-                os.replace(out, target)
+                size = 0 if dry else out.stat().st_size
+                if not dry:
+                    os.replace(out, target)
         except OSError as error:
             raise InputError(Note("bundle.unwritable", target, {"reason": error.strerror or str(error)})) from None
         inputs = len(others) + len(self.probes)
         names = dict(self.redactor.names)
+        samples = {kind: self.redactor.text(text.strip()) for kind, text in sorted(self.blocks.samples.items())}
         left_out = tuple(note for given in left for note in given.notes[:1])
-        return Bundled(target, size, manifest, inputs, names, left_out, tuple(self.notes))
+        return Bundled(target, size, manifest, inputs, names, samples, left_out, tuple(self.notes))
+
+    def _through(self, size: int) -> None:
+        self.done += size
+        if self.told is not None:
+            self.told(self.done, max(self.done, self.total))
 
     def _stage(self, file: File, path: Path) -> bool:
         """Lays the text down without the secrets that show by themselves; tells whether its middle was left out."""
         self.redactor.begin()
         cut = [False]
-        with path.open("w", encoding="utf-8", errors="surrogateescape", newline="") as out:
+        with path.open("wb") as out:
             try:
-                for line in _lines(_ends(Path(file.path), cut)):
-                    out.write(self.redactor.stage(line))
+                for block in _blocks(_ends(Path(file.path), cut)):
+                    out.write(self.blocks.stage(block))
+                    self._through(len(block))
             except OSError as error:
                 self.notes.append(Note("input.unreadable", file.name, {"reason": error.strerror or str(error)}))
         return cut[0]
@@ -181,12 +203,10 @@ class _Writer:
         for number, (file, cut) in enumerate(zip(texts, staged, strict=True)):
             path = out.parent / f"{number}"
             settled = out.parent / f"{number}.text"
-            with (
-                path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as source,
-                settled.open("w", encoding="utf-8", errors="surrogateescape", newline="") as text,
-            ):
-                for line in source:
-                    text.write(self.redactor.settle(line))
+            with path.open("rb") as source, settled.open("wb") as text:
+                for block in _blocks(iter(partial(source.read, BLOCK), b"")):
+                    text.write(self.blocks.settle(block))
+                    self._through(len(block))
             path.unlink()
             name = hide(file.name)
             size = settled.stat().st_size
@@ -206,7 +226,7 @@ class _Writer:
         )
         stated = out.parent / MANIFEST
         stated.write_bytes(msgspec.json.encode(manifest) + b"\n")
-        with _Archive(out, target) as add:
+        with BundleArchive(out, target) as add:
             now = datetime.now(UTC).timestamp()
             add(MANIFEST, now, stated)
             add(FACTS, now, lines)
@@ -246,56 +266,25 @@ def _ends(path: Path, cut: list[bool]) -> Iterator[bytes]:
         at += len(piece)
 
 
-def _lines(pieces: Iterable[bytes]) -> Iterator[str]:
+def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same in whole lines; a line of more than LONGEST_LINE bytes is cut."""
     rest = b""
     for piece in pieces:
-        *whole, rest = (rest + piece).split(b"\n")
-        for line in whole:
-            yield line.decode("utf-8", "surrogateescape") + "\n"
-        if len(rest) > LONGEST_LINE:
-            yield rest.decode("utf-8", "surrogateescape")
+        rest += piece
+        if end := rest.rfind(b"\n") + 1:
+            yield rest[:end]
+            rest = rest[end:]
+        elif len(rest) > LONGEST_LINE:
+            yield rest
             rest = b""
     if rest:
-        yield rest.decode("utf-8", "surrogateescape")
+        yield rest
 
 
 def _time(file: File) -> float:
     with suppress(OSError):
         return os.stat(file.path).st_mtime
     return 0.0
-
-
-class _Archive(AbstractContextManager[Add]):
-    """The archive that the suffix of `target` asks for, to which files are added by name and time."""
-
-    def __init__(self, out: Path, target: str) -> None:
-        self._stored: IO[bytes] = out.open("wb")
-        self._zip = zipfile.ZipFile(self._stored, "w", zipfile.ZIP_DEFLATED) if target.endswith(".zip") else None
-        self._tar = None if self._zip else tarfile.TarFile.gzopen(str(out), "w", self._stored, compresslevel=6)
-
-    def __enter__(self) -> Add:
-        return self._add
-
-    def __exit__(self, *error: object) -> None:
-        for archive in (self._zip, self._tar):
-            if archive is not None:
-                archive.close()
-        self._stored.close()
-
-    def _add(self, name: str, time: float, path: Path) -> None:
-        size = path.stat().st_size
-        with path.open("rb") as source:
-            if self._tar is not None:
-                info = tarfile.TarInfo(name)
-                info.size, info.mtime, info.mode = size, int(max(time, 0)), 0o600
-                self._tar.addfile(info, source)
-            elif self._zip is not None:
-                moment = datetime.fromtimestamp(max(time, 315_532_800), UTC)
-                entry = zipfile.ZipInfo(name, moment.timetuple()[:6])
-                entry.compress_type = zipfile.ZIP_DEFLATED
-                with self._zip.open(entry, "w", force_zip64=True) as member:
-                    while piece := source.read(io.DEFAULT_BUFFER_SIZE << 4):
-                        member.write(piece)
 
 
 def taken_by_kind(manifest: Manifest) -> Counter[str]:

@@ -11,13 +11,16 @@ import ipaddress
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from doctor.facts.model import Fact, Source, Value
+from doctor.session.hostlist import hosts_in
 from probes.secrets import HIDDEN, hide, redact
+from probes.secrets.names import strength
 
 LEAST, MOST_KNOWN, MOST_LINES_OF_A_KEY = 8, 2_000, 400
+MOST_LINES_OF_A_VALUE, MOST_NAMES = 8, 20_000
 
 _TELLING = re.compile(r"[^a-z]|.{16}")
 _USER = re.compile(
@@ -25,15 +28,25 @@ _USER = re.compile(
     r"|\b(?:USER|LOGNAME|USERNAME|SUDO_USER|SLURM_JOB_USER|SBATCH_USER)[\"']?\s*[=:]\s*[\"']?(?P<env>[A-Za-z][\w.-]+)"
     r"|(?<![\w.@/:-])(?P<prompt>[a-z_][\w.-]*)@(?=[\w.-]+[: ][^@\n]{0,80}[$#] )"
 )
-_HOST = re.compile(
+_HOST_VARIABLES = (
     r"\b(?:MASTER_ADDR|HOSTNAME|SLURMD_NODENAME|SLURM_SUBMIT_HOST|SLURMD_HOST|NODE_NAME|POD_NAME|[Hh]ostname)"
-    r"[\"']?\s*[=:]\s*[\"']?(?P<env>[A-Za-z][\w.-]+)"
-    r"|--(?:master[_-]addr|rdzv[_-]endpoint|node[_-]?list|nodelist)[ =](?P<flag>[A-Za-z][\w.-]+)"
+    r"[\"']?\s*[=:]"
+)
+_HOST_LISTS = r"\b(?:SLURM_(?:JOB_)?NODELIST|NodeList)[\"']?\s*[=:]|--(?:node[_-]?list|hosts?)[ =]"
+_HOST_FLAGS = r"--(?:master[_-]addr|rdzv[_-]endpoint)[ =]"
+HOST_SIGNS = rf"{_HOST_VARIABLES}|{_HOST_LISTS}|{_HOST_FLAGS}|\btcp://[A-Za-z]"
+"""What stands before the name of a host."""
+_HOST = re.compile(
+    rf"{_HOST_VARIABLES}\s*[\"']?(?P<env>[A-Za-z][\w.-]+)"
+    rf"|(?:{_HOST_LISTS})\s*[\"']?(?P<list>[A-Za-z][\w.,\[\]-]+)"
+    rf"|{_HOST_FLAGS}(?P<flag>[A-Za-z][\w.-]+)"
     r"|^(?P<nccl>[A-Za-z][\w.-]*)(?=:\d+:\d+ \[)"
     r"|\btcp://(?P<url>[A-Za-z][\w.-]+)(?=:\d)"
     r"|[a-z_][\w.-]*@(?P<prompt>[A-Za-z][\w.-]+)(?=[: ][^@\n]{0,80}[$#] )"
 )
-_NAME_HINT = re.compile(r"/home/|/Users/|USER|LOGNAME|@|ADDR|HOST|NODE|[Hh]ostname|POD_NAME|--|tcp://|:\d+:\d+ \[")
+_NAME_HINT = re.compile(
+    r"/home/|/Users/|USER|LOGNAME|@|ADDR|HOST|NODE|NodeList|[Hh]ostname|POD_NAME|--|tcp://|:\d+:\d+ \["
+)
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9][\w-]*(?:\.[\w-]+)*\.[A-Za-z]{2,}(?![\w-])")
 _IPV4 = re.compile(r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)")
 _IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{1,4}:){2,7}(?::?[0-9A-Fa-f]{0,4}){1,7}(?![\w:])")
@@ -41,23 +54,46 @@ _VERSION_BEFORE = re.compile(
     r"(?:==|version|\bver\b|nvidia-[\w-]+|cu\w*blas\w*|cudnn|cuda|firmware|\bfw\b|driver|package|lib\w+)[\s:=('\"]*$",
     re.I,
 )
-_DOMAIN = r"(?:\.[a-z][a-z0-9-]*){0,4}\.(?:com|net|org|io|ai|edu|gov|cn|de|uk|fr|eu|internal|local|lan|corp|cloud)\b"
+DOMAIN = r"(?:\.[a-z][a-z0-9-]*){0,4}\.(?:com|net|org|io|ai|edu|gov|cn|de|uk|fr|eu|internal|local|lan|corp|cloud)\b"
 
 _RESOLVERS = frozenset({"8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9"})
 _COMMON_USERS = frozenset({"root", "ubuntu", "admin", "user", "ec2-user", "nobody", "git", "home", "runner", "me"})
-_COMMON_HOSTS = re.compile(r"(?:localhost|(?:node|worker|master|server|rank|n)[-_]?\d{0,4}|[A-Za-z]*|\?|\d.*)$")
-"""Names that tell nothing, or that may be any word of a log."""
+_COMMON_HOSTS = re.compile(r"(?:(?:localhost|node|worker|master|server|host|rank|n)[-_]?\d{0,4}|\?|\d.*)$", re.I)
+"""Names that tell nothing."""
+_WORD = re.compile(r"[A-Za-z]+$")
 
 _KEY_BEGINS, _KEY_ENDS = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY"), "-----END"
 _OF_A_KEY = re.compile(r"^\s*[A-Za-z0-9+/=]+\s*$|[A-Za-z0-9+/]{16,}=*\s*$|(?:Proc-Type|DEK-Info|Comment): .*$")
 _NAMED_ENTRY = re.compile(r"^\s*(?:-\s+)?\"?name\"?\s*:\s*[\"']?(?P<name>[\w.-]+)[\"']?,?\s*$")
+_OPEN_VALUE = re.compile(r"(?P<name>[\w.-]{2,80})[\"']?\s*[=:]\s*(?P<quote>[\"'])(?P<value>(?:[^\"'\\]|\\.)+)$")
+_OPEN_BLOCK = re.compile(r"(?P<indent>\s*)(?:-\s+)?[\"']?(?P<name>[\w.-]{2,80})[\"']?\s*:\s*[|>][-+\d]*\s*$")
+_NOT_OF_A_VALUE = re.compile(
+    r"\s*(?:export |declare )?[\w.-]+\s*[=:]|\s*[\[{]|\s*\d{4}-\d\d|\s*(?:File|Traceback) |.*: "
+)
+"""A line that goes on with something else, although a quote is still open."""
 _VALUE_ENTRY = re.compile(r"^(?P<head>\s*\"?value\"?\s*:\s*[\"']?)(?P<value>[^\"'\s][^\"']*?)(?P<tail>[\"']?,?\s*)$")
 
 
-class Redactor:
-    """Hides and renames, and counts what it did by kind. `keep_hosts` leaves hosts and addresses as they are."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was learnt: `hosts` are renamed wherever they stand, `wordlike` where only a host can stand; `stems` begin
+    the lists of hosts, as in `gpu[01-08]`; `names` are the other names."""
 
-    def __init__(self, hosts: Iterable[str] = (), keep_hosts: bool = False) -> None:
+    secrets: tuple[str, ...]
+    users: tuple[str, ...]
+    hosts: tuple[str, ...]
+    wordlike: tuple[str, ...]
+    stems: tuple[str, ...]
+    names: dict[str, str]
+
+
+class Redactor:
+    """Hides and renames, and counts what it did by kind. `keep_hosts` leaves hosts and addresses as they are.
+
+    `words` are those that a diagnosis looks for: a host that is called by one of them is renamed with care.
+    """
+
+    def __init__(self, hosts: Iterable[str] = (), keep_hosts: bool = False, words: Iterable[str] = ()) -> None:
         self.counts: Counter[str] = Counter()
         self.names: dict[str, str] = {}
         self._keep_hosts = keep_hosts
@@ -65,19 +101,37 @@ class Redactor:
         self._users, self._secrets = set[str](), set[str]()
         self._mails: dict[str, str] = {}
         self._nets: dict[str, str] = {}
-        self._in_key, self._entry = 0, ""
+        self._words = frozenset(word.lower() for word in words)
+        self._in_key, self._in_value, self._entry, self._quote, self._indent = 0, 0, "", "", -1
         self._known: re.Pattern[str] | None = None
         self._people: re.Pattern[str] | None = None
         self._machines: re.Pattern[str] | None = None
         self._lists: re.Pattern[str] | None = None
+        self._careful: re.Pattern[str] | None = None
+        self._learnt = Known((), (), (), (), (), {})
         self._frozen = False
 
     def begin(self) -> None:
         """Another text begins."""
-        self._in_key, self._entry = 0, ""
+        self._in_key, self._in_value, self._entry, self._quote, self._indent = 0, 0, "", "", -1
+
+    @property
+    def midway(self) -> bool:
+        """May the next line belong to a secret that began in one before?"""
+        return bool(self._in_key or self._in_value or self._entry)
+
+    def known(self) -> Known:
+        """What `settle` hides and renames from here on."""
+        if not self._frozen:
+            self._freeze()
+        return self._learnt
 
     def stage(self, line: str) -> str:
         """One line without the secrets that show by themselves."""
+        body = line.rstrip("\r\n")
+        return self._stage(body) + line[len(body) :]
+
+    def _stage(self, line: str) -> str:
         if self._in_key:
             self._in_key -= 1
             if _KEY_ENDS in line:
@@ -87,6 +141,8 @@ class Redactor:
                 self._secrets.add(part[0].strip())
                 return line[: part.start()] + HIDDEN
             self._in_key = 0
+        if self._in_value and (rest := self._value_goes_on(line)) is not None:
+            return rest
         if _KEY_BEGINS.search(line) and _KEY_ENDS not in line:
             self._in_key = MOST_LINES_OF_A_KEY
             self.counts["private key"] += 1
@@ -98,8 +154,38 @@ class Redactor:
         entry = _NAMED_ENTRY.match(line) if "name" in line else None
         self._entry = entry["name"] if entry else ""
         if _NAME_HINT.search(line):
-            self._learn(line)
-        return hide(line, self._seen)
+            self.learn_names(line)
+        return hide(self._opened(line), self._seen)
+
+    def _opened(self, line: str) -> str:
+        """The line without the beginning of a secret that goes on in the next ones: an open quote, a block of YAML."""
+        found = _OPEN_VALUE.search(line) if line.count('"') % 2 or line.count("'") % 2 else None
+        if found and strength(found["name"]) == 2:
+            self._in_value, self._quote = MOST_LINES_OF_A_VALUE, found["quote"]
+            self._seen("named value", found["value"])
+            return line[: found.start("value")] + HIDDEN + line[found.end("value") :]
+        if ":" in line and (found := _OPEN_BLOCK.match(line)) and strength(found["name"]) == 2:
+            self._in_value, self._indent = MOST_LINES_OF_A_KEY, len(found["indent"])
+            self.counts["named value"] += 1
+        return line
+
+    def _value_goes_on(self, text: str) -> str | None:
+        """The line without what belongs to the secret that began before; None once that is at its end."""
+        self._in_value -= 1
+        if self._quote:
+            value, quote, rest = text.partition(self._quote)
+            ends = bool(quote) or bool(_NOT_OF_A_VALUE.match(text))
+            hides = bool(quote) or not ends
+        else:
+            value, rest = text, ""
+            hides = not text.strip() or len(text) - len(text.lstrip()) > self._indent
+            ends, quote = not hides, ""
+        if ends or not self._in_value:
+            self._in_value, self._quote, self._indent = 0, "", -1
+        if not hides:
+            return None
+        self._know(value.strip())
+        return (HIDDEN if value.strip() else value) + quote + rest
 
     def settle(self, line: str) -> str:
         """A line that was staged, without what was learnt from all of them."""
@@ -113,6 +199,8 @@ class Redactor:
             line = self._machines.sub(lambda match: self._told("host", self._machine(match)), line)
         if self._lists:
             line = self._lists.sub(lambda match: self._told("host", "host-"), line)
+        if self._careful:
+            line = self._careful.sub(lambda match: self._told("host", self.names[match[0]]), line)
         if "@" in line:
             line = _MAIL.sub(lambda match: self._mail(match[0]), line)
         return line if self._keep_hosts else self._addresses(line)
@@ -167,19 +255,21 @@ class Redactor:
             self._frozen = self._frozen and secret in self._secrets
             self._secrets.add(secret)
 
-    def _learn(self, line: str) -> None:
+    def learn_names(self, line: str) -> None:
+        """Learns names of users and hosts, until the first line is settled."""
         for found in _USER.finditer(line):
             name = found[found.lastgroup or 0]
             if len(name) >= 2 and name not in _COMMON_USERS and not self.names:
                 self._users.add(name)
         for found in _HOST.finditer(line) if not self._keep_hosts and not self.names else ():
-            self._hosts.add(found[found.lastgroup or 0].rstrip(".-"))
+            names = hosts_in(found["list"]) if found["list"] else [found[found.lastgroup or 0]]
+            if len(self._hosts) < MOST_NAMES:
+                self._hosts.update(name.rstrip(".-") for name in names)
 
     def _freeze(self) -> None:
         """Makes patterns of what is known."""
         self._frozen = True
-        forms = {form for secret in self._secrets for form in _forms(secret)}
-        self._known = _any(forms, r"(?:", r")")
+        self._known = _any({form for secret in self._secrets for form in forms(secret)}, r"(?:", r")")
         users = sorted(self._users)
         hosts = sorted((host for host in self._hosts if not _COMMON_HOSTS.match(host) and len(host) > 1), key=_natural)
         short = [host for host in hosts if not any(host != o and host.startswith(o + ".") for o in hosts)]
@@ -193,9 +283,23 @@ class Redactor:
             r"(?:(?<=/)|(?<=[Uu]=)|(?<=USER[=:])|(?<=NAME=)|(?<![\w.@/:-])(?=[\w.-]+@)|(?<=USER: ))(?:",
             r")(?![\w-])",
         )
-        self._machines = _any(hosts, r"(?<![A-Za-z0-9])(?:", rf")(?![A-Za-z0-9])(?:{_DOMAIN})?")
+        wordlike = [host for host in hosts if _WORD.match(host) and host.lower() in self._words]
+        hosts = [host for host in hosts if host not in wordlike]
+        self._machines = _any(hosts, r"(?<![A-Za-z0-9])(?:", rf")(?![A-Za-z0-9])(?:{DOMAIN})?")
         stems = {stem for host in hosts if len(stem := host.rstrip("0123456789")) > 3 and stem != host}
         self._lists = _any(stems, r"(?<![A-Za-z0-9])(?:", r")(?=\[\d)")
+        names = "|".join(map(re.escape, wordlike))
+        self._careful = (
+            re.compile(
+                rf"(?:(?<=@)|(?<=//)|(?<==)|(?<=node:)|(?<=gpu:)|(?<=nic:))(?:{names})(?![A-Za-z0-9])"
+                rf"|^(?:{names})(?=:\d+:\d+ \[|: |\s*$)|\b(?:{names})(?=:\d{{2,5}}\b|{DOMAIN})"
+            )
+            if wordlike
+            else None
+        )
+        self._learnt = Known(
+            tuple(self._secrets), tuple(users), tuple(hosts), tuple(wordlike), tuple(stems), self.names
+        )
 
     def _machine(self, match: re.Match[str]) -> str:
         text = match[0]
@@ -245,7 +349,7 @@ def _parts(secret: str) -> Iterator[str]:
         yield words[1]
 
 
-def _forms(secret: str) -> Iterable[str]:
+def forms(secret: str) -> Iterable[str]:
     """The secret as it stands, in base64, in a URL."""
     yield secret
     yield base64.b64encode(secret.encode("utf-8", "surrogateescape")).decode().rstrip("=")

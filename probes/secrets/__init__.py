@@ -15,6 +15,8 @@ from probes.secrets.names import holds_secret, is_secret, strength
 __all__ = ["HIDDEN", "Seen", "hide", "is_secret", "redact", "redact_text"]
 
 HIDDEN = "<redacted>"
+ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
+"""Control sequences of terminals (ECMA-48)."""
 
 Seen: TypeAlias = Callable[[str, str], None]
 """Is told the kind of each secret and the secret itself."""
@@ -45,7 +47,16 @@ def redact_text(text: str) -> str:
 
 
 def hide(text: str, seen: Seen, depth: int = 0) -> str:
-    """One line of text with each secret replaced by `<redacted>`; what is beside the secrets stays as it is."""
+    """One line of text with each secret replaced by `<redacted>`; what is beside the secrets stays as it is.
+
+    Colours of a line that holds a secret go with it: they may stand before it or within.
+    """
+    if "\x1b" in text:
+        plain = ESCAPES.sub("", text).replace("\x1b", "")
+        found = hide(plain, seen, depth)
+        return text if found == plain else found
+    if "\r" in text:  # a progress bar writes over its line, and each of its lines begins and ends there
+        return "\r".join(hide(part, seen, depth) if part.strip() else part for part in text.split("\r"))
     if len(text) > LONGEST:
         return "".join(hide(part, seen, depth) for part in _parts(text))
     if may_hold(text):
@@ -87,8 +98,10 @@ def _named(text: str, seen: Seen) -> str:
         name, value = match["name"], match["value"]
         flag, spaced = name.startswith("-"), match["sign"].isspace()
         quote = re.match(r"\\?[\"']", value)
-        bare = value[len(quote[0]) : -len(quote[0])] if quote and len(value) > 2 * len(quote[0]) else value
-        bare = bare if quote else bare.rstrip(CLOSING)
+        if quote and len(value) > 2 * len(quote[0]):
+            bare = value[len(quote[0]) :].removesuffix(quote[0])
+        else:
+            bare = value if quote else value.rstrip(CLOSING)
         wanted = (not spaced or flag) and holds_secret(name.lstrip("-"), bare) and HIDDEN not in bare
         if not wanted or (spaced and bare.startswith("-")):
             # The value may be the next name: `--name --other value`, `a: b=c`.

@@ -36,7 +36,7 @@ _LOOKUPS = frozenset((
 
 _NOTHING = re.compile(
     r"|None|null|nil|true|false|yes|no|on|off|unset"
-    r"|\(?not set\)?|\$\w+|\$[({].*|<[\w|/ -]*>|\[[\w ]*\]|\{\{.*|\{\w*\}|%\w+%|[*xX.•-]+"
+    r"|\(?not set\)?|\$\w+|\$[({].*|<[\w|/ -]*>|\[[\w ]*\]|\{\{.*|\{\w*\}|%\w+%|[*xX.•-]+|[|>][-+\d]*"
     r"|REDACTED"
     r"|os\.(?:environ|getenv).*"
     r"|(?:self|args|cfg|config|opts?|os|settings|kwargs)[.\[].*",

@@ -39,6 +39,29 @@ def test_it_tells_what_was_hidden_and_left_out(tmp_path: Path, capsys: pytest.Ca
     assert json.loads(names.read_text()) == {"user1": "jdoe"} and names.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_dry_run_shows_what_would_be_hidden_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job/rank3.log").write_text(LOG + "acme-07:1:2 [0] NCCL INFO x\nusing DB_PASSWORD=s3same-open now\n")
+    monkeypatch.chdir(tmp_path)
+    assert run(["collect", "--no-node", "job", "--dry-run"]) == OK
+    said = capsys.readouterr().out
+    assert "not written" in said and "using DB_PASSWORD=<redacted> now" in said and "host-07:1:2" in said
+    assert "s3same" not in said and "acme" not in said
+    assert [path.name for path in tmp_path.iterdir()] == ["job"]
+
+
+def test_the_name_of_the_bundle_is_made_up_where_none_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["collect", "--no-node", SAMPLE]) == OK
+    (written,) = tmp_path.glob("pdoctor-*.tar.zst")
+    assert written.name in capsys.readouterr().out
+    assert run(["analyze", "--json", "-q", str(written)]) == FOUND
+
+
 def test_it_overwrites_nothing_unless_told_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "b.zip"
     target.write_text("mine")
@@ -50,9 +73,9 @@ def test_it_overwrites_nothing_unless_told_to(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--no-node", "-o", "b.zip"], "needs a PATH"),
+        (["--no-node"], "needs a PATH"),
         (["--no-node", "/no/such/path", "-o", "b.zip"], "no such file"),
-        (["--no-node", SAMPLE, "-o", "b.rar"], ".tar.gz, .tgz, .zip"),
+        (["--no-node", SAMPLE, "-o", "b.rar"], ".tar.zst, .tar.gz, .tgz, .zip"),
     ],
 )
 def test_a_mistake_is_one_clear_line(
