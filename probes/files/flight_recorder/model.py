@@ -106,7 +106,8 @@ class Dump:
     followed which,
     `way` is how the oldest unfinished one was reached; `told` are the lanes of which only the status is known;
     `ended` are the last calls of groups whose backend retires failed calls like finished ones;
-    `p2p` are the groups with point-to-point calls, which the status counts together with the collectives.
+    `p2p` are the groups with point-to-point calls, which the status counts together with the collectives; `unrecorded`:
+    there were some of which the backend left no record.
     """
 
     path: str
@@ -125,6 +126,7 @@ class Dump:
     way: tuple[Step, Step] | None = None
     told: dict[Group, tuple[int, int]] = field(default_factory=dict)
     p2p: set[Group] = field(default_factory=set)
+    unrecorded: bool = False
     ended: dict[Group, Record] = field(default_factory=dict)
 
 

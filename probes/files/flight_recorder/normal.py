@@ -28,6 +28,7 @@ FIELDS = (
     "record_id",
     "collective_seq_id",
     "p2p_seq_id",
+    "op_id",
     "time_created_ns",
     "time_discovered_completed_ns",
     "state",
@@ -141,7 +142,7 @@ class _Reader:
                 told = _told(entry)
             except KeyError:  # an early version
                 told = tuple(map(entry.get, FIELDS))
-            name, pair, id_, batch, other, created, completed, state, p2p, *sizes = told
+            name, pair, id_, batch, other, order, created, completed, state, p2p, *sizes = told
             group_name, desc = pair if (type(pair) is tuple or type(pair) is list) and len(pair) == 2 else (None, None)
             if type(name) is str and type(group_name) is str and type(desc) is str:
                 call = known.get((name, group_name, desc)) or self._call(entry)
@@ -165,6 +166,9 @@ class _Reader:
             seq = other if p2p and other >= 0 else batch
             if p2p or other > 0:
                 dump.p2p.add(seen.group)
+            elif type(order) is int and order > batch and call.backend in SYNCHRONOUS:
+                dump.p2p.add(seen.group)  # sends and receives are counted there, but not recorded
+                dump.unrecorded = True
             if not p2p and op != "coalesced":
                 lane = seen.lane
                 if lane is None:

@@ -43,11 +43,13 @@ def proof(world: World, found: Verdict, rank: int) -> tuple[Source, ...]:
 def _own(world: World, found: Verdict, rank: int) -> Iterator[Source]:
     dump = world.dumps.get(rank)
     if dump is None:
+        yield source(world, rank, f"rank {rank} left no dump; {len(world.dumps)} others did")
         return
     stand = next(iter(world.stand(rank)), None)
     if stand is None:
         text = f"rank {rank} has no unfinished call{_came_to(world, found, rank)}"
         text += f"; its last call was {dump.last}" if dump.last else ""
+        text += "; it makes sends or receives as well, of which none is recorded" if dump.unrecorded else ""
         yield source(world, rank, text + (f", at {dump.frame}" if dump.frame else ""))
         return
     text = f"rank {rank} stands in {stand.title} (record {stand.id}, {stand.state})"

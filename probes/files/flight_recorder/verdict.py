@@ -31,6 +31,7 @@ class Kind(StrEnum):
     GPU = "stuck-on-gpu"
     DEAD = "no-dump"
     LEFT = "left-early"
+    UNRECORDED = "unrecorded"
     DEADLOCK = "deadlock"
     STALLED = "stalled"
     UNDER_WAY = "under-way"
@@ -57,6 +58,9 @@ def verdict(world: World) -> Verdict:
         return Verdict(kind, dict.fromkeys(clash.ranks, kind), graph, clash)
     awaited = {wait.awaited: wait for out in graph.values() for wait in out}
     faults = dict(_on_cpu(world, graph)) | dict(_on_gpu(world, graph, awaited))
+    if faults and (hidden := _unrecorded(world, faults)):
+        kind = next(iter(hidden.values()))
+        return Verdict(kind, hidden, graph)
     if faults:
         return Verdict(Counter(faults.values()).most_common(1)[0][0], faults, graph)
     return _at_the_ends(world, graph)
@@ -82,6 +86,18 @@ def _on_cpu(world: World, graph: Waits) -> Iterator[tuple[int, Kind]]:
             continue
         if all(kinds[rank] <= theirs for theirs in {kinds[peer] for peer in peers}):
             yield rank, Kind.CPU
+
+
+def _unrecorded(world: World, faults: dict[int, Kind]) -> dict[int, Kind]:
+    """Whom to suspect where those that seem to stand still may stand in a send or receive that left no record: Gloo
+    records none, and only its count of calls shows that there are some. A rank without dump is then likelier to be
+    what they wait for; else, of several, every one that has nothing unfinished and makes such calls may be."""
+    if not all(kind is Kind.CPU and world.dumps[rank].unrecorded for rank, kind in faults.items()):
+        return {}
+    idle = [rank for rank, dump in world.dumps.items() if dump.unrecorded and not dump.pending]
+    if world.absent and len(world.absent) < len(world.ranks) / 2:
+        return dict.fromkeys(world.absent, Kind.DEAD)
+    return dict.fromkeys(idle, Kind.UNRECORDED) if len(idle) > 1 and set(faults) <= set(idle) else {}
 
 
 def _kinds(world: World, rank: int) -> frozenset[tuple[str, str, int]]:
@@ -161,23 +177,24 @@ def _each_call(records: list[Record]) -> list[Record]:
 
 
 def _deadlock(world: World, graph: Waits, circle: tuple[int, ...]) -> Verdict:
-    """Of a circle those are to blame that stand elsewhere than most; among equals, those that never went this way
-    before; else all."""
+    """Of a circle those are to blame that never went this way before, if the others did; else those that stand
+    elsewhere than most; else all."""
     calls: dict[tuple[Group, int], list[int]] = defaultdict(list)
     for rank in world.dumps:
         for record in world.stand(rank)[:1]:
             calls[record.group, record.seq].append(rank)
     crowd = {rank: len(ranks) for ranks in calls.values() for rank in ranks}
     most = max(crowd[rank] for rank in circle)
-    odd = [rank for rank in circle if crowd[rank] < most]
-    if not odd:
-        odd = [rank for rank in circle if _new_way(world, rank)]
+    odd = [rank for rank in circle if _new_way(world, rank)]
     if not odd or len(odd) == len(circle):
+        odd = [rank for rank in circle if crowd[rank] < most]
+    if not odd:
         odd = list(circle)
     return Verdict(Kind.DEADLOCK, dict.fromkeys(odd, Kind.DEADLOCK), graph, circle=circle)
 
 
 def _new_way(world: World, rank: int) -> bool:
-    """Did the rank come to its unfinished call from a call that it never came from before, on any rank?"""
-    step = world.dumps[rank].way
-    return step is not None and sum(dump.steps.get(step, 0) for dump in world.dumps.values()) <= 1
+    """Did the rank come to its unfinished call from a call that no rank ever came from before?"""
+    way = world.dumps[rank].way
+    times = sum(dump.steps.get(way, 0) for dump in world.dumps.values()) if way else 0
+    return way is not None and times <= sum(dump.way == way for dump in world.dumps.values())

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from probes.files.flight_recorder.verdict import Kind
-from tests.probes.files.flight_recorder.dumps import Job, world
+from probes.files.flight_recorder.normal import normal
+from probes.files.flight_recorder.verdict import Kind, verdict
+from probes.files.flight_recorder.world import World
+from tests.probes.files.flight_recorder.dumps import Job, unrecorded, world
 
 BOTH = pytest.mark.parametrize("backend", ["nccl", "gloo"])
 
@@ -235,3 +237,54 @@ def test_calls_that_broke_off_when_a_peer_died_name_the_dead_one() -> None:
     job.call((0, 2), "all_reduce", "0")
     job.call((3,), "all_reduce", "0", done=False)
     assert job.judge(leave_out=[1]).faults == {1: Kind.DEAD}
+
+
+def pipeline_over_gloo() -> Job:
+    job = world(backend="gloo")
+    unrecorded(job, (0, 1, 1, 2, 2, 3))
+    job.call(range(4), "all_reduce", "0")
+    return job
+
+
+def test_of_several_ranks_that_may_stand_in_sends_over_gloo_none_is_accused_alone() -> None:
+    job = pipeline_over_gloo()
+    job.call((0,), "all_reduce", "1", done=False)
+    assert job.judge().faults == dict.fromkeys((1, 2, 3), Kind.UNRECORDED)
+
+
+def test_a_job_without_sends_is_judged_by_its_collectives_alone() -> None:
+    job = world(backend="gloo")
+    job.call((0,), "all_reduce", "1", done=False)
+    assert job.judge().faults == {1: Kind.CPU}
+
+
+def test_where_only_one_rank_has_nothing_unfinished_it_is_the_one() -> None:
+    job = pipeline_over_gloo()
+    job.call((0, 1, 2), "all_reduce", "0", done=False)
+    assert job.judge().faults == {3: Kind.CPU}
+
+
+def test_a_neighbour_that_left_no_dump_is_what_a_stage_over_gloo_waits_for() -> None:
+    job = pipeline_over_gloo()
+    job.call((0,), "all_reduce", "1", done=False)
+    assert job.judge(leave_out=[2]).faults == {2: Kind.DEAD}
+
+
+def test_sends_that_only_the_watchdog_counts_do_not_move_a_rank_on_in_its_collectives() -> None:
+    job = pipeline_over_gloo()
+    job.call((0, 2, 3), "all_reduce", "0", done=False)
+    status = {"last_enqueued_collective": 6, "last_started_collective": -1, "last_completed_collective": 6}
+    documents = {r: job.document(r) | {"pg_status": {"0": status}} for r in range(4)}
+    found = verdict(World({r: normal(f"rank_{r}", r, document) for r, document in documents.items()}))
+    assert found.faults == {1: Kind.CPU}
+
+
+@BOTH
+def test_of_a_circle_the_one_on_a_new_way_is_to_blame_even_where_more_stand_with_it(backend: str) -> None:
+    job = world(backend=backend)
+    job.call(range(4), "all_reduce", "0")
+    job.call((0, 1), "all_reduce", "1")
+    job.call((0, 1, 3), "all_reduce", "0", done=False)  # rank 3 leaves its pair's call out
+    job.call((2,), "all_reduce", "2", done=False)
+    found = job.judge()
+    assert (found.circle, found.faults) == ((2, 3), {3: Kind.DEADLOCK})
