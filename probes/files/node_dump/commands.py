@@ -9,7 +9,7 @@ _KNOWN = (
     "nvidia-smi|dcgmi|df|free|lsmod|ulimit|numactl|nproc|lscpu|uname|hostname|getent|ibstat|ibstatus|ibv_devinfo|ibv_devices"
     "|ibdev2netdev|show_gids|rdma|ethtool|ifconfig|route|ip|lspci|ldd|pip3?|conda|uv|env|printenv|export|taskset|top|htop|ps"
     "|sysctl|systemctl|docker|podman|fi_info|mount|ls|cat|grep|modinfo|dmesg|journalctl|ping|nc|ncat|telnet|nslookup|dig|host"
-    "|perfquery|mlxlink|ibqueryerrors|prlimit|getconf|gpustat|ib_write_bw|ib_read_bw|ib_send_bw|iperf3?|lsof|virt-what"
+    "|perfquery|mlxlink|ibqueryerrors|amd-smi|prlimit|getconf|gpustat|ib_write_bw|ib_read_bw|ib_send_bw|iperf3?|lsof|virt-what"
     "|systemd-detect-virt|vmstat|mpstat|python3?|which|ofed_info|modprobe|kubectl|findmnt|rocm-smi|crictl"
 )
 _COMMAND = re.compile(rf"\b(?P<command>(?:{_KNOWN})(?![\w.-])(?: [^:=<>]{{0,120}}?)?)\s*(?:on\s.*)?$")
@@ -23,7 +23,7 @@ _BARE = re.compile(
     r"|env(?: \| .{1,60})?"
     r"|printenv(?: \| .{1,60})?|(?:sudo )?dmesg(?: -\w+)?(?: \| .{1,80})?|cat /\S+(?: /\S+)*|ls(?: -\w+)* /\S+"
     r"|ethtool(?: -\w)? \w+|ldd /\S+|fi_info(?: -\S+(?: \w+)?)*|systemctl status \S+|sysctl -?[\w.]+|mount"
-    r"|top -\S+(?: \S+)*"
+    r"|top -\S+(?: \S+)*|amd-smi [a-z-]+(?: \S+)*"
     r"|ps (?:aux|-ef|-eo \S+)(?: \| .{1,60})?|getent \w+ \S+|taskset -\w+ \d+"
     r")\s*$"
 )
