@@ -9,6 +9,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "--tui needs a terminal: leave it out for the report as text, or use --json",
         "--tui 需要终端：去掉它可得到文本报告，或使用 --json",
     ),
+    "tui.no_web": (
+        "--web needs the extra `web`: pip install 'pdoctor[web]'",
+        "--web 需要额外组件：pip install 'pdoctor[web]'",
+    ),
+    "session.unreadable": (
+        "{path}: not a session that can be read ({reason})",
+        "{path}：不是可读的会话文件（{reason}）",
+    ),
     # steps
     "tui.step.collect": ("Collect", "收集"),
     "tui.step.findings": ("Findings", "结论"),

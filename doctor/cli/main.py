@@ -21,6 +21,7 @@ class Top(LazyGroup):
     lazy: ClassVar = {
         "run": ("doctor.cli.run:run", "Find what is wrong on this node and with the job on it."),
         "analyze": ("doctor.cli.analyze:analyze", "Find the root cause in what a job left behind."),
+        "ui": ("doctor.cli.ui:ui", "Walk through a diagnosis on the screen, to a change of the job's own files."),
         "compare": ("doctor.cli.compare:compare", "Say whether a change of the job helped, noise taken into account."),
         "plan": ("doctor.cli.plan:plan", "Find layouts for a model on a cluster, and what they cost."),
         "probe": ("doctor.cli.probe:probe", "List the probes of a node, or run some."),

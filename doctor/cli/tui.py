@@ -7,21 +7,27 @@ from pathlib import Path
 
 import click
 
+from doctor.cli.exports import write_exports
 from doctor.cli.main import OK
 from doctor.cli.tell import status
 from doctor.messages import say
 from doctor.session.answers import Answers
 from doctor.session.collecting import Source
+from doctor.session.saved import Saved
 
 
-def open_tui(source: Source, told: Answers, lang: str, fail_on: str) -> tuple[int, Answers]:
-    """Walks a person through what the source holds: the exit status, and all answers they have given."""
+def open_tui(source: Source, told: Answers, lang: str, fail_on: str, saved: Saved | None = None) -> tuple[int, Answers]:
+    """Walks a person through what the source holds: the exit status, and all answers they have given.
+
+    `saved` is the session that is gone on with.
+    """
     if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError(say(lang, "tui.no_terminal"))
     from doctor.views.tui.app import PdoctorApp
 
-    app = PdoctorApp(source, told, lang, Path.cwd())
+    app = PdoctorApp(source, told, lang, Path.cwd(), saved)
     app.run()
     if app.session is None:
         return OK, told
+    write_exports(app.session.report, lang, facts=False, hushed=False)
     return status(app.session.report, fail_on), app.session.answers

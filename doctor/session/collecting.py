@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from doctor.rulebase.load import Loaded
 from doctor.session.analyze import Material, read_paths
@@ -33,6 +34,10 @@ class Source(Protocol):
     @property
     def paths(self) -> tuple[str, ...]: ...
 
+    @property
+    def node(self) -> bool:
+        """Is the node itself looked at?"""
+
     def collect(self, told: Told) -> Material:
         """Reads it all; raises InputError. `told` hears of each item as it changes."""
 
@@ -46,6 +51,7 @@ class Files:
 
     loaded: Loaded
     paths: tuple[str, ...]
+    node: ClassVar[bool] = False
 
     def collect(self, told: Told) -> Material:
         for path in self.paths:
@@ -60,7 +66,9 @@ class Files:
         return material
 
     def adding(self, path: str) -> Files:
-        return replace(self, paths=(*self.paths, path))
+        """Without those that are not there: a person corrects a wrong name by adding the right one."""
+        there = tuple(known for known in self.paths if "://" in known or os.path.exists(known))
+        return replace(self, paths=(*there, path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,7 @@ class Node:
     host: Host
     paths: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    node: ClassVar[bool] = True
 
     def collect(self, told: Told) -> Material:
         def ended(outcome: Outcome) -> None:

@@ -16,6 +16,7 @@ from doctor.session.answers import Answers
 from doctor.session.children import end_children
 from doctor.session.collecting import Item, Source
 from doctor.session.inputs import InputError
+from doctor.session.saved import Saved
 from doctor.session.session import Session, answered, begin, chosen, undone, with_material
 from doctor.session.written import write_new
 from doctor.views import present
@@ -50,8 +51,16 @@ class PdoctorApp(App[int]):
         Binding("ctrl+c", "quit", show=False),
     ]
 
-    def __init__(self, source: Source, answers: Answers, lang: str = "en", folder: Path = Path()) -> None:
+    def __init__(
+        self,
+        source: Source,
+        answers: Answers,
+        lang: str = "en",
+        folder: Path = Path(),
+        saved: Saved | None = None,
+    ) -> None:
         super().__init__()
+        self._saved = saved
         self.source, self.told, self.lang, self.folder = source, answers, lang, folder
         self.session: Session | None = None
         self.items: dict[str, Item] = {}
@@ -116,6 +125,19 @@ class PdoctorApp(App[int]):
         """Another state of the session is shown from now on."""
         self.session = session
         self.renew()
+        saved, self._saved = self._saved, None
+        if saved is not None:  # the first time, what was saved is taken up again
+            if saved.chosen is not None:
+                self.session = chosen(session, saved.chosen)
+            if saved.step in STEPS:
+                self.go(saved.step)
+
+    def saved(self) -> Saved:
+        """What is needed to go on later."""
+        session = self.session
+        paths = tuple(path if "://" in path else str(Path(path).absolute()) for path in self.source.paths)
+        answers, names = (session.answers, session.chosen) if session else (self.told, None)
+        return Saved(paths, self.source.node, answers, names, self._here() or STEPS[0])
 
     def renew(self) -> None:
         if isinstance(self.screen, StepScreen):

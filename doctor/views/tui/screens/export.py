@@ -9,6 +9,7 @@ from typing import ClassVar
 from textual import on
 from textual.widget import Widget
 
+from doctor.session.saved import to_text
 from doctor.session.written import write_new
 from doctor.views.safe import visible
 from doctor.views.tui.step import Key, StepScreen
@@ -17,6 +18,7 @@ from doctor.views.tui.widgets.rows import Rows, plain
 NAMES = {
     "json": "pdoctor-report.json",
     "text": "pdoctor-report.txt",
+    "session": "pdoctor-session.json",
 }  # fmt: skip
 
 
@@ -48,6 +50,8 @@ class ExportScreen(StepScreen):
     def _text(self, kind: str) -> str:
         session, lang = self.session, self.pdoctor.lang
         assert session is not None  # the step cannot be reached before
+        if kind == "session":
+            return to_text(self.pdoctor.saved())
         if kind == "json":
             from doctor.views.json import render
 
