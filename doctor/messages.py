@@ -57,6 +57,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "picture.more": ("and {n} more ranks: pdoctor analyze -v", "另有 {n} 个 rank：pdoctor analyze -v"),
     "picture.between": (" · ", " · "),
     "picture.memory_held": ("who holds the memory of the GPUs", "显存占用情况"),
+    "picture.stacks": ("where the main threads of the ranks stand", "各 rank 主线程所处位置"),
     "picture.experts": ("tokens of the experts over the mean, a row a layer", "各专家 token 数与均值之比，每行一层"),
     "picture.experts_legend": (
         "✗ dead  · under 0.5  ░ under 0.8  ▒ even  ▓ over 1.25  █ over 2; experts in a cell: {experts}",
@@ -170,6 +171,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "checked.memory_snapshot.many": ("{n} memory snapshots, {size}", "{n} 个显存快照，{size}"),
     "checked.recording.one": ("{n} recording of the job itself, {size}", "{n} 个作业内记录，{size}"),
     "checked.recording.many": ("{n} recordings of the job itself, {size}", "{n} 个作业内记录，{size}"),
+    "checked.stacks.one": ("{n} file of stacks, {size}", "{n} 个调用栈文件，{size}"),
+    "checked.stacks.many": ("{n} files of stacks, {size}", "{n} 个调用栈文件，{size}"),
     "checked.expert_loads.one": ("{n} file of expert loads, {size}", "{n} 个专家负载文件，{size}"),
     "checked.expert_loads.many": ("{n} files of expert loads, {size}", "{n} 个专家负载文件，{size}"),
     "checked.nsys.one": ("{n} Nsight Systems export, {size}", "{n} 个 Nsight Systems 导出，{size}"),
@@ -210,6 +213,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "provider.recording": (
         "recordings of the job itself (doctor.recorder.attach in its script)",
         "作业内记录（在脚本中调用 doctor.recorder.attach）",
+    ),
+    "provider.stacks": (
+        "stacks of the ranks (py-spy dump, faulthandler)",
+        "各 rank 的调用栈（py-spy dump、faulthandler）",
     ),
     "provider.nsys": (
         "exports of Nsight Systems (nsys export --type sqlite)",

@@ -65,7 +65,23 @@ NODE: Sequence[tuple[str, str]] = (
         r"(?P<n>\d+) Python processes belong to another user: .*",
         "{n} 个 Python 进程属于其他用户：请以该用户或 root 运行",
     ),
-    (r"(?P<n>\d+) ranks of another job run here too, .*", "此处还运行着另一个作业的 {n} 个 rank，未查看"),
+    (
+        r"other jobs run here too and were not looked at: (?P<jobs>.*); choose .*",
+        "此处还运行着其他作业，未查看：{jobs}；用 --job 或 --pid 选择",
+    ),
+    (r"process (?P<n>\d+) is of no job here; these run: (?P<jobs>.*)", "进程 {n} 不属于此处的作业；正在运行：{jobs}"),
+    (r"no job is called (?P<name>.*) here; these run: (?P<jobs>.*)", "此处没有名为 {name} 的作业；正在运行：{jobs}"),
+    (r"py-spy is not installed: .*", "未安装 py-spy：pip install 'pdoctor[stacks]'，或在作业环境中 pip install py-spy"),
+    (r"(?P<who>.*): the ranks belong to another user: (?P<do>.*)", "{who}：属于其他用户：{do}"),
+    (
+        r"(?P<who>.*): this container may not look into .*\): (?P<do>.*)",
+        "{who}：此容器不能查看其他进程（启动时加 --cap-add SYS_PTRACE）：{do}",
+    ),
+    (
+        r"(?P<who>.*): kernel\.yama\.ptrace_scope is (?P<n>\d): [^:]*: (?P<do>.*)",
+        "{who}：kernel.yama.ptrace_scope 为 {n}，不允许查看：{do}",
+    ),
+    (r"(?P<who>.*): not permitted: (?P<do>.*)", "{who}：权限不足：{do}"),
 )
 
 _REMARKS: Sequence[tuple[str, str]] = (

@@ -8,23 +8,27 @@ import click
 
 from doctor.cli import options
 from doctor.cli.tell import Telling, tell
+from doctor.cli.the_job import host_of, the_job
 from doctor.messages import say
 from doctor.rulebase.load import load_rulebase
 from doctor.session.answers import Answers, add_answers, read_answers
 from doctor.session.collecting import Node
 from doctor.session.inputs import InputError
-from doctor.session.node import look, read_node, this_host
+from doctor.session.node import look, read_node
 
 
 @click.command()
 @click.option("--log", "logs", multiple=True, type=click.Path(), metavar="PATH", help="The job's log, or a folder.")
 @click.option("--config", "configs", multiple=True, type=click.Path(), metavar="PATH", help="The job's configuration.")
-@click.option("--python", type=click.Path(dir_okay=False), metavar="PATH", help="The job's Python interpreter.")
+@the_job
 @options.report
 def run(
     logs: tuple[str, ...],
     configs: tuple[str, ...],
     python: str | None,
+    job: str | None,
+    pid: int | None,
+    native: bool,
     as_json: bool,
     tui: bool,
     explain: str | None,
@@ -41,11 +45,12 @@ def run(
 ) -> int:
     """Find what is wrong on this node and with the job on it.
 
-    Looks at GPUs, network, limits, kernel log and environment without disturbing the job, and diagnoses what it
-    finds. What could not be looked at is listed with its reason. Nothing is changed.
+    Looks at GPUs, network, limits, kernel log, environment and at where each rank of the job stands, without disturbing
+    it, and diagnoses what it finds. What could not be looked at is listed with its reason. Nothing is changed.
     """
     if explain is not None and as_json:
         raise click.UsageError("--explain is for people and has no JSON form: leave one of the two out")
+    host = host_of(python, job, pid, native)
     try:
         loaded = load_rulebase(rules)
         base = loaded.base
@@ -56,8 +61,8 @@ def run(
 
             if as_json or explain is not None:
                 raise click.UsageError("--tui does not go with --json or --explain: leave one of the two out")
-            return open_tui(Node(loaded, this_host(python=python or ""), (*logs, *configs)), told, lang, fail_on)[0]
-        outcomes = look(this_host(python=python or ""))
+            return open_tui(Node(loaded, host, (*logs, *configs)), told, lang, fail_on)[0]
+        outcomes = look(host)
         material = read_node(outcomes, loaded, [*logs, *configs])
     except InputError as error:
         raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None

@@ -155,7 +155,7 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 KINDS = frozenset(
-    {"probe", "flight_recorder", "trace", "memory_snapshot", "expert_loads", "what_if", "nsys", "recording"}
+    {"probe", "flight_recorder", "trace", "memory_snapshot", "expert_loads", "what_if", "nsys", "recording", "stacks"}
 )
 
 

@@ -27,6 +27,7 @@ from probes.files.node_dump import read_dump
 from probes.files.nsys import is_nsys, read_nsys
 from probes.files.recording import is_recording, read_recordings
 from probes.files.runs import JOB, runs_of
+from probes.files.stacks import is_stacks, read_stacks
 from probes.files.table import read_table
 from probes.files.trace import Progress, TraceFile, is_trace, read_traces
 from probes.files.what_if import is_what_if, read_what_if
@@ -48,6 +49,7 @@ APART: tuple[tuple[str, Callable[[Path], bool], Callable[[list[tuple[Path, str]]
     ("recording", is_recording, read_recordings),
     ("expert_loads", is_loads, read_loads),
     ("what_if", is_what_if, read_what_if),
+    ("stacks", is_stacks, read_stacks),
     ("nsys", is_nsys, read_nsys),
 )
 """Kinds of files that are known by their first bytes."""

@@ -20,9 +20,21 @@ from doctor.session.report import Input
 from doctor.session.spool import Spool
 from probes.node.interface.host import Host, this_host
 from probes.node.interface.model import Place, Probe, ProbeSpec, Text, failed
+from probes.node.interface.processes import ranks_here
 from probes.node.interface.registry import probes
 
-__all__ = ["Host", "Outcome", "ProbeSpec", "known_probes", "look", "read_node", "run_side_by_side", "this_host"]
+__all__ = [
+    "Host",
+    "JobHere",
+    "Outcome",
+    "ProbeSpec",
+    "jobs_on",
+    "known_probes",
+    "look",
+    "read_node",
+    "run_side_by_side",
+    "this_host",
+]
 
 MOST_GIVEN = 50_000
 """Facts and files one probe may give."""
@@ -48,6 +60,24 @@ class Outcome:
     def gaps(self) -> list[str]:
         """Why it could not look, each reason once."""
         return list(dict.fromkeys(str(fact.value) for fact in self.facts if fact.quality is Quality.FAILED))
+
+
+@dataclass(frozen=True, slots=True)
+class JobHere:
+    """A job that runs on the node; `chosen` says whether it is the one that is looked at."""
+
+    name: str
+    ranks: int
+    chosen: bool
+
+
+def jobs_on(host: Host) -> list[JobHere]:
+    """The jobs of `host`, those with most ranks there first."""
+    try:
+        found = ranks_here(host)
+    except OSError:
+        return []
+    return [JobHere(job.name, len(job.ranks), job.ranks == found.job) for job in found.jobs]
 
 
 def known_probes() -> dict[str, ProbeSpec]:
@@ -96,11 +126,11 @@ class _Running:
         self._end = time.monotonic()
 
     def outcome(self) -> Outcome:
-        spec = self._probe.SPEC
-        self._thread.join(max(self._begin + spec.seconds - time.monotonic(), 0.0))
+        spec, seconds = self._probe.SPEC, self._probe.SPEC.time_on(self._host)
+        self._thread.join(max(self._begin + seconds - time.monotonic(), 0.0))
         late = self._thread.is_alive()
         given = list(self._given)
-        reason = f"gave no answer within {spec.seconds:g} s" if late else self._broken
+        reason = f"gave no answer within {seconds:g} s" if late else self._broken
         if reason:
             given.append(failed(f"probe.{spec.name}", reason, self._host.node))
         return Outcome(

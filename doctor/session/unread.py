@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from doctor.facts.model import Fact
 from doctor.session.report import Input
 
-RECORDED = frozenset({"trace", "nsys", "flight_recorder", "memory_snapshot", "expert_loads", "what_if", "recording"})
+RECORDED = frozenset(
+    {"trace", "nsys", "flight_recorder", "memory_snapshot", "expert_loads", "what_if", "recording", "stacks"}
+)
 """Kinds of files that say something of the job whenever they can be read."""
 
 

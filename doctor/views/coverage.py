@@ -38,7 +38,7 @@ def checked(report: Report, lang: str) -> list[str]:
     traces = [given for given in report.inputs if given.kind == "trace"]
     if traces:
         lines.append(say_count(lang, "checked.trace", len(traces), size=size(sum(g.bytes for g in traces))))
-    for kind in ("recording", "memory_snapshot", "expert_loads", "nsys", "what_if"):
+    for kind in ("recording", "memory_snapshot", "expert_loads", "stacks", "nsys", "what_if"):
         given_so = [given for given in report.inputs if given.kind == kind]
         if given_so:
             lines.append(say_count(lang, f"checked.{kind}", len(given_so), size=size(sum(g.bytes for g in given_so))))

@@ -13,10 +13,12 @@ from doctor.facts.model import Event, Fact, Source
 from doctor.rulebase.model import Remedy
 from doctor.session.gpu_memory import memory_by_gpu
 from doctor.session.report import Report
+from doctor.session.stack_tree import stacks_of
 from doctor.views import coverage, present
 from doctor.views.gpu_memory import gpu_memory_data
 from doctor.views.plan_report import effect_data, plan_data
 from doctor.views.safe import json_safe
+from doctor.views.stack_tree import stacks_data
 
 SCHEMA = 1
 
@@ -51,6 +53,7 @@ def as_data(report: Report, lang: str, facts: bool = False) -> dict[str, Any]:
         "unexplained": [_evidence(event.source, event) for event in present.unexplained(report)],
         "warnings": present.warnings(report, lang),
         "gpu_memory": gpu_memory_data(memory_by_gpu(report.store)),
+        "stacks": stacks_data(stacks_of(report.store)),
         "facts": _facts(report.store.facts()) if facts else {},
     }
 

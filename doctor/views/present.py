@@ -154,6 +154,7 @@ RECORDED_BY: Mapping[str, frozenset[str]] = {
     "trace": frozenset({"trace", "nsys"}), "expert_loads": frozenset({"expert_loads", "recording"}),
     "memory_snapshot": frozenset({"memory_snapshot"}), "flight_recorder": frozenset({"flight_recorder"}),
     "what_if": frozenset({"what_if"}), "recording": frozenset({"recording"}),
+    "stacks": frozenset({"stacks"}),
 }  # fmt: skip
 """Kinds of inputs by who supplies a fact that no person can look up."""
 RECORDINGS = frozenset[str]().union(*RECORDED_BY.values())

@@ -5,28 +5,39 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 
+from doctor.facts.model import Value
 from probes.node.interface.host import Host
 from probes.node.interface.model import Given, Place, ProbeSpec, Text, failed, measured, why
-from probes.node.interface.processes import Rank, ranks_here
+from probes.node.interface.processes import Job, Rank, ranks_here
 from probes.secrets import redact_text
 
 SPEC = ProbeSpec(
     "job",
     "training processes by /proc: ranks, command line, logs they write, configurations, flight recorder dumps",
-    ("rank.host", "rank.local_rank"),
+    (
+        *("rank.host", "rank.local_rank", "rank.pid", "job.name", "job.ranks_here", "job.world_size"),
+        *("job.ranks_missing", "job.interpreter", "job.folder", "job.checkpoint_folders"),
+    ),
     privilege="the job's user or root",
 )
 
 LOGS = (".log", ".out", ".err", ".txt", ".jsonl")
 CONFIGS = (".json", ".yaml", ".yml", ".toml", ".sh")
-LARGEST_CONFIG = 1 << 20
+LARGEST_CONFIG, MOST_LOGS, DEEPEST = 1 << 20, 2_000, 6
 LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "accelerate", "mpirun")
 DUMPS = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
 DUMP = "/tmp/nccl_trace_rank_"
 """Where ProcessGroupNCCL writes a dump, followed by the rank, unless a variable names another place."""
+LOG_FOLDER = ("--log-dir", "--log_dir")
+CHECKPOINTS = (
+    *("--save", "--save-dir", "--output-dir", "--checkpoint-dir", "--checkpoint-path", "--ckpt-dir", "--ckpt-path"),
+    *("--checkpoint.folder", "--default-local-dir", "--save-path"),
+)
+"""Arguments after which frameworks take the folder of their checkpoints; `_` counts as `-`."""
 
 
 def probe(host: Host) -> Iterator[Given]:
@@ -38,29 +49,108 @@ def probe(host: Host) -> Iterator[Given]:
     if ranks.hidden:
         reason = f"{ranks.hidden} Python processes belong to another user: run this as that user or as root"
         yield failed("rank.host", reason, host.node, "/proc")
-    if ranks.others:
-        reason = f"{ranks.others} ranks of another job run here too, and were not looked at"
-        yield failed("rank.host", reason, host.node, "/proc")
-    for rank in ranks.job:
+    if not ranks.job and ranks.jobs:
+        wanted = f"process {host.pid} is of no job" if host.pid else f"no job is called {host.job}"
+        yield failed("rank.host", f"{wanted} here; these run: {called(ranks.jobs)}", host.node, "/proc")
+    elif ranks.others:
+        reason = f"other jobs run here too and were not looked at: {called(ranks.others)}; choose with --job or --pid"
+        yield failed("job.name", reason, host.node, "/proc")
+    if ranks.job:
+        yield from _job(host, next(job for job in ranks.jobs if job.ranks == ranks.job))
+
+
+def called(jobs: Sequence[Job]) -> str:
+    return ", ".join(f"{job.name} ({len(job.ranks)} ranks, launched by process {job.launcher})" for job in jobs)
+
+
+def _job(host: Host, job: Job) -> Iterator[Given]:
+    first = job.ranks[0]
+    values: dict[str, Value] = {
+        "job.name": job.name,
+        "job.ranks_here": tuple(rank.rank for rank in job.ranks),
+        "job.world_size": job.size,
+    }
+    for name, value in values.items():
+        yield measured(name, value, "job", f"{first.proc}/environ", f"job {called([job])}")
+    if job.missing:
+        shown = f"ranks {', '.join(map(str, job.missing))} were started on this node and have no process"
+        yield measured("job.ranks_missing", job.missing, "job", f"{first.proc}/environ", shown)
+    for rank in job.ranks:
         shown = f"pid {rank.pid}, rank {rank.rank}"
         yield measured("rank.host", host.name, rank.entity, f"{rank.proc}/environ", shown)
+        yield measured("rank.pid", rank.pid, rank.entity, f"{rank.proc}/environ", shown)
         if rank.local is not None:
             yield measured("rank.local_rank", rank.local, rank.entity, f"{rank.proc}/environ", shown)
-        yield from (Place(str(host.path(path))) for path in _written(host, rank))
         yield from (Place(str(host.path(path))) for path in _dump(host, rank))
-    if ranks.job:
-        yield from _commands(host, ranks.job[0])
-        yield from (Place(str(host.path(path))) for path in _configs(host, ranks.job[0]))
+    yield from (Place(str(host.path(path))) for path in logs_of(host, job))
+    yield from _commands(host, first)
+    yield from _folders(host, first)
+    yield from (Place(str(host.path(path))) for path in _configs(host, first))
+
+
+def _launcher(host: Host, rank: Rank) -> tuple[str, ...]:
+    """The command line of the parent, if that is a launcher."""
+    with suppress(OSError):
+        parent = tuple(host.text(f"/proc/{rank.parent}/cmdline").rstrip("\0").split("\0"))
+        if any(word in " ".join(parent[:4]) for word in LAUNCHERS):
+            return parent
+    return ()
 
 
 def _commands(host: Host, rank: Rank) -> Iterator[Text]:
     """The launcher's command line, if one is the parent, else that of the rank: both say the same of the job."""
-    command, pid = rank.command, rank.pid
-    with suppress(OSError):
-        parent = tuple(host.text(f"/proc/{rank.parent}/cmdline").rstrip("\0").split("\0"))
-        if any(word in " ".join(parent[:4]) for word in LAUNCHERS):
-            command, pid = parent, rank.parent
+    launcher = _launcher(host, rank)
+    command, pid = (launcher, rank.parent) if launcher else (rank.command, rank.pid)
     yield Text(f"/proc/{pid}/cmdline", redact_text(shlex.join(command)) + "\n", host.name)
+
+
+def _folders(host: Host, rank: Rank) -> Iterator[Given]:
+    """Where the job runs, with which interpreter, and where its arguments put checkpoints."""
+    path = f"{rank.proc}/cmdline"
+    with suppress(OSError):
+        yield measured("job.interpreter", os.readlink(host.path(f"{rank.proc}/exe")), "job", f"{rank.proc}/exe")
+    with suppress(OSError):
+        folder = os.readlink(host.path(f"{rank.proc}/cwd"))
+        yield measured("job.folder", folder, "job", f"{rank.proc}/cwd")
+        named = [os.path.normpath(os.path.join(folder, value)) for value in _values(rank.command, CHECKPOINTS)]
+        if named:
+            yield measured("job.checkpoint_folders", tuple(dict.fromkeys(named)), "job", path)
+
+
+def _values(command: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    """What follows the arguments called `names`, after a space or after `=`."""
+    for word, after in zip(command, (*command[1:], ""), strict=False):
+        name, sign, value = word.partition("=")
+        if name.replace("_", "-") in names or name in names:
+            value = value if sign else after
+            if value and not value.startswith("-"):
+                yield value
+
+
+def logs_of(host: Host, job: Job) -> Iterator[str]:
+    """Logs that the ranks have open, and those of ranks that ended, in the folder where torchrun keeps them."""
+    found = {path for rank in job.ranks for path in _written(host, rank)}
+    first = job.ranks[0]
+    launcher = _launcher(host, first)
+    with suppress(OSError):
+        folder = os.readlink(host.path(f"/proc/{first.parent}/cwd"))
+        for value in _values(launcher, LOG_FOLDER):
+            top = str(host.path(os.path.join(folder, value)))
+            began = os.stat(host.path(f"/proc/{first.parent}")).st_mtime
+            found.update(islice(_below(host, top, began), MOST_LOGS))
+    yield from sorted(found)
+
+
+def _below(host: Host, top: str, since: float) -> Iterator[str]:
+    root = "" if str(host.root) == "/" else str(host.root)
+    for folder, names, files in os.walk(top):
+        if folder[len(top) :].count("/") >= DEEPEST:
+            names.clear()
+        for name in files:
+            path = os.path.join(folder, name)
+            with suppress(OSError):
+                if name.endswith(LOGS) and os.stat(path).st_mtime >= since and os.stat(path).st_size:
+                    yield path.removeprefix(root)
 
 
 def _written(host: Host, rank: Rank) -> Iterator[str]:

@@ -38,12 +38,16 @@ def run(command: Sequence[str], seconds: float) -> Ran:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """`name` is what facts call the node; `python` the job's interpreter, where a person named it."""
+    """`name` is what facts call the node; `python` the job's interpreter, `job` and `pid` the job, where a person named
+    them; `native` asks for the frames of libraries too."""
 
     name: str
     root: Path = Path("/")
     environ: Mapping[str, str] = field(default_factory=dict)
     python: str = ""
+    job: str = ""
+    pid: int = 0
+    native: bool = False
     clock: Callable[[], float] = time.time
     run: Callable[[Sequence[str], float], Ran] = run
 
@@ -71,8 +75,8 @@ class Host:
         return sorted(os.listdir(self.path(absolute)), key=natural)
 
 
-def this_host(root: Path = Path("/"), python: str = "") -> Host:
-    return Host(socket.gethostname(), root, dict(os.environ), python)
+def this_host(root: Path = Path("/"), python: str = "", job: str = "", pid: int = 0, native: bool = False) -> Host:
+    return Host(socket.gethostname(), root, dict(os.environ), python, job, pid, native)
 
 
 def natural(name: str) -> list[tuple[int, str]]:

@@ -15,8 +15,8 @@ class ProbeSpec:
     """What is known of a probe without running it.
 
     `looks_at` says what it reads, `provides` the facts it may give (`gpu.*` for all of a family); `seconds` is the
-    time it is given; `privilege` says what it cannot see without, none when any user sees all of it. All probes of
-    this folder are free: they read, and change nothing.
+    time it is given, `native` the time where frames of libraries are asked for; `privilege` says what it cannot see
+    without, none when any user sees all of it. All probes of this folder are free: they read, and change nothing.
     """
 
     name: str
@@ -24,6 +24,10 @@ class ProbeSpec:
     provides: tuple[str, ...]
     seconds: float = 2.0
     privilege: str = ""
+    native: float = 0.0
+
+    def time_on(self, host: Host) -> float:
+        return max(self.native if host.native else 0.0, self.seconds)
 
 
 @dataclass(frozen=True, slots=True)

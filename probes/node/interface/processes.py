@@ -1,26 +1,34 @@
-"""The ranks of a training job that run on this node, by /proc."""
+"""The training jobs that run on this node and their ranks, by /proc."""
 
 from __future__ import annotations
 
 import os
-from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from probes.node.interface.host import Host
 
-RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
-SIZES = ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
+OWN_RANKS, OWN_SIZES = ("RANK",), ("WORLD_SIZE",)
+RANKS = (*OWN_RANKS, "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+SIZES = (*OWN_SIZES, "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
 LOCAL = ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID")
+LOCAL_SIZES = ("LOCAL_WORLD_SIZE", "SLURM_NTASKS_PER_NODE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
 """What torchrun, Slurm, Open MPI and MPICH tell a process of its place, in the order in which they count."""
-JOB = ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID")
-"""Ranks that agree in these are of one job."""
-MOST = 1 << 20
+JOB = ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE")
+"""Ranks that agree in these are of one job; where none is set, ranks of one session are."""
+NAMES = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE", "MASTER_PORT")
+"""What a person calls a job by, the best first."""
+NO_NAME = ("", "none")
+LIBRARIES = ("/libtorch", "/libnccl", "/librccl", "/libgloo", "/libhccl", "/xla_extension", "/libmpi")
+"""A program whose place Slurm or MPI alone told is a rank when it has loaded one of these: they tell shells as well."""
+MOST, MOST_MAPS, FIELDS = 1 << 20, 8 << 20, 20
 
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A process that is a rank: its place, its environment, its command line."""
+    """A process that is a rank: its place, its environment, its command line. `size` counts the ranks of the job,
+    `here` those that were started on this node (0 if that is not told), `began` is in clock ticks since the boot."""
 
     pid: int
     parent: int
@@ -28,6 +36,10 @@ class Rank:
     local: int | None
     environ: Mapping[str, str]
     command: tuple[str, ...]
+    size: int = 0
+    here: int = 0
+    session: int = 0
+    began: int = 0
 
     @property
     def proc(self) -> str:
@@ -39,26 +51,76 @@ class Rank:
 
 
 @dataclass(frozen=True, slots=True)
+class Job:
+    """Ranks of one job on this node, in order."""
+
+    ranks: tuple[Rank, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the job can be called by: its number with the scheduler, its rendezvous, its port, its launcher."""
+        told = [self.ranks[0].environ.get(name, "") for name in NAMES]
+        return tuple(dict.fromkeys([*(name for name in told if name not in NO_NAME), str(self.launcher)]))
+
+    @property
+    def name(self) -> str:
+        return self.names[0]
+
+    @property
+    def launcher(self) -> int:
+        """The process that started most of the ranks."""
+        return Counter(rank.parent for rank in self.ranks).most_common(1)[0][0]
+
+    @property
+    def size(self) -> int:
+        return max(rank.size for rank in self.ranks)
+
+    @property
+    def whole(self) -> bool:
+        """Does no rank of it run on another node, as far as its ranks were told?"""
+        first = self.ranks[0]
+        return (first.here or len(self.ranks)) == self.size or first.environ.get("GROUP_WORLD_SIZE") == "1"
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Ranks that were started on this node and have no process here any more."""
+        placed = [rank for rank in self.ranks if rank.local is not None and 0 <= rank.local <= rank.rank]
+        first = self.ranks[0]
+        here = first.here or (self.size if _local(first.environ.get("MASTER_ADDR", "")) else 0)
+        bases = {rank.rank - rank.local for rank in placed if rank.local is not None}
+        if len(bases) > 1 or not here:
+            return ()
+        base = bases.pop() if bases else 0
+        known = {rank.rank for rank in self.ranks}
+        return tuple(rank for rank in range(base, base + here) if rank not in known)
+
+
+def _local(address: str) -> bool:
+    return address == "localhost" or address.startswith("127.")
+
+
+@dataclass(frozen=True, slots=True)
 class Ranks:
-    """The ranks of the job that has most of them here, in order; how many others run; processes that hide theirs."""
+    """The ranks of the job that was chosen, in order; all jobs; processes that hide whether they are ranks."""
 
     job: tuple[Rank, ...] = ()
-    others: int = 0
+    jobs: tuple[Job, ...] = ()
     hidden: int = 0
+
+    @property
+    def others(self) -> tuple[Job, ...]:
+        return tuple(job for job in self.jobs if job.ranks != self.job)
 
 
 def ranks_here(host: Host) -> Ranks:
-    """Python processes with a rank. Workers of a data loader inherit it, and are told apart by their parent's."""
+    """The ranks of the job that `host` names, or of the one with most ranks here; none if no job is called that."""
     found: dict[int, Rank] = {}
     hidden = 0
     for name in os.listdir(host.path("/proc")):
         if not name.isdecimal() or int(name) == os.getpid():
             continue
         try:
-            command = tuple(host.text(f"/proc/{name}/cmdline", MOST).rstrip("\0").split("\0"))
-            if not os.path.basename(command[0]).startswith("python"):
-                continue
-            rank = _rank(host, int(name), command)
+            rank = _rank(host, int(name))
         except PermissionError:
             hidden += 1
             continue
@@ -66,24 +128,91 @@ def ranks_here(host: Host) -> Ranks:
             continue  # it ended meanwhile
         if rank is not None:
             found[rank.pid] = rank
-    jobs: dict[tuple[str, ...], list[Rank]] = defaultdict(list)
+    jobs = tuple(sorted(_jobs(host, found), key=lambda job: (-len(job.ranks), job.ranks[0].began)))
+    chosen = next((job for job in jobs if _is_wanted(host, job)), None)
+    return Ranks(chosen.ranks if chosen else (), jobs, hidden)
+
+
+def _is_wanted(host: Host, job: Job) -> bool:
+    if host.pid:
+        lines = {job.launcher, *(rank.pid for rank in job.ranks)}
+        return host.pid in lines or any(pid in lines for pid in _ancestors(host, host.pid))
+    return host.job in job.names if host.job else True
+
+
+def _jobs(host: Host, found: Mapping[int, Rank]) -> Iterator[Job]:
+    """Ranks put together by what they share. What a rank starts inherits its place, and is no rank."""
+    groups: dict[tuple[str, ...], list[Rank]] = defaultdict(list)
     for rank in found.values():
-        parent = found.get(rank.parent)
-        if parent is None or parent.rank != rank.rank:
-            jobs[tuple(rank.environ.get(name, "") for name in JOB)].append(rank)
-    chosen = max(jobs.values(), key=len, default=[])
-    return Ranks(tuple(sorted(chosen, key=lambda rank: rank.rank)), sum(map(len, jobs.values())) - len(chosen), hidden)
+        if any(pid in found and found[pid].rank == rank.rank for pid in _ancestors(host, rank.pid)):
+            continue
+        key = tuple(rank.environ.get(name, "") for name in JOB)
+        groups[key if any(key) else (str(rank.session),)].append(rank)
+    for ranks in groups.values():
+        for own in _apart(ranks):
+            yield Job(tuple(sorted(own, key=lambda rank: (rank.rank, rank.pid))))
 
 
-def _rank(host: Host, pid: int, command: tuple[str, ...]) -> Rank | None:
-    pairs = (part.partition("=") for part in host.text(f"/proc/{pid}/environ", MOST).split("\0"))
+def _apart(ranks: Sequence[Rank]) -> Iterable[Sequence[Rank]]:
+    """Without processes whose rank ended before them, as workers of a data loader do; by launcher where ranks come
+    twice, as in two containers that use one port."""
+    if any(rank.parent != 1 for rank in ranks):
+        ranks = [rank for rank in ranks if rank.parent != 1]
+    if len({rank.rank for rank in ranks}) == len(ranks):
+        return [ranks]
+    by_launcher: dict[int, dict[int, Rank]] = defaultdict(dict)
+    for rank in sorted(ranks, key=lambda rank: rank.began):
+        by_launcher[rank.parent].setdefault(rank.rank, rank)
+    return [list(own.values()) for own in by_launcher.values()]
+
+
+def _ancestors(host: Host, pid: int) -> Iterator[int]:
+    for _ in range(32):
+        try:
+            pid = int(_status(host, pid)[1])
+        except (OSError, LookupError, ValueError):
+            return
+        if pid <= 1:
+            return
+        yield pid
+
+
+def _status(host: Host, pid: int) -> list[str]:
+    """The state, the parent, the group, the session ... of /proc/PID/stat, after the name, which may hold anything."""
+    fields = host.text(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return [*fields, *["0"] * (FIELDS - len(fields))]
+
+
+def _rank(host: Host, pid: int) -> Rank | None:
+    command = tuple(host.text(f"/proc/{pid}/cmdline", MOST).rstrip("\0").split("\0"))
+    if not command[0]:
+        return None  # a thread of the kernel, or a process that has ended and waits to be reaped
+    python = os.path.basename(command[0]).startswith("python")
+    try:
+        environment = host.text(f"/proc/{pid}/environ", MOST)
+    except PermissionError:
+        if python:
+            raise
+        return None
+    pairs = (part.partition("=") for part in environment.split("\0"))
     environ = {name: value for name, sign, value in pairs if sign}
     rank, size, local = (_number(environ, names) for names in (RANKS, SIZES, LOCAL))
     if rank is None or size is None:
         return None
-    # after the name in brackets, which may hold anything: state, then the parent
-    parent = host.text(f"/proc/{pid}/stat").rpartition(")")[2].split()[1]
-    return Rank(pid, int(parent), rank, local, environ, command)
+    told = _number(environ, OWN_RANKS) is not None and _number(environ, OWN_SIZES) is not None
+    if not (told and python) and not _trains(host, pid):
+        return None
+    fields = _status(host, pid)
+    if fields[0] in ("Z", "X"):
+        return None
+    one = Rank(pid, int(fields[1]), rank, local, environ, command, size)
+    return replace(one, here=_number(environ, LOCAL_SIZES) or 0, session=int(fields[3]), began=int(fields[19]))
+
+
+def _trains(host: Host, pid: int) -> bool:
+    """Has the process loaded a library that trains or communicates?"""
+    maps = host.text(f"/proc/{pid}/maps", MOST_MAPS)
+    return any(library in maps for library in LIBRARIES)
 
 
 def _number(environ: Mapping[str, str], names: tuple[str, ...]) -> int | None:

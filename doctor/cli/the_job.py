@@ -1,0 +1,44 @@
+"""Options that say which job on this node is meant, and how closely to look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import click
+
+from doctor.rulebase.errors import suggestion
+from doctor.session.node import Host, jobs_on, this_host
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def the_job(command: Command) -> Command:
+    """`--python`, `--job`, `--pid` and `--native`."""
+    shared: tuple[Callable[[Command], Command], ...] = (
+        click.option("--python", type=click.Path(dir_okay=False), metavar="PATH", help="The job's Python interpreter."),
+        click.option(
+            "--job", metavar="NAME", help="Which job, where several run: its number, rendezvous, port or launcher."
+        ),
+        click.option("--pid", type=click.IntRange(min=1), metavar="PID", help="The same by a process of that job."),
+        click.option("--native", is_flag=True, help="Frames of libraries in stacks too; stops each rank for a moment."),
+    )
+    for option in reversed(shared):
+        command = option(command)
+    return command
+
+
+def host_of(python: str | None, job: str | None, pid: int | None, native: bool) -> Host:
+    """This host with the job that is meant; wrong usage when no such job runs here."""
+    host = replace(this_host(python=python or ""), job=job or "", pid=pid or 0, native=native)
+    if job and pid:
+        raise click.UsageError("--job and --pid both say which job is meant: leave one of the two out")
+    if job or pid:
+        jobs = jobs_on(host)
+        if not any(one.chosen for one in jobs):
+            wanted = f"no job here is called {job}" if job else f"process {pid} is of no job that could be seen here"
+            hint = suggestion(job, [one.name for one in jobs]) if job else ""
+            shown = ", ".join(f"{one.name} ({one.ranks} ranks)" for one in jobs) or "none that could be seen"
+            raise click.UsageError(f"{wanted}{hint}; jobs that run: {shown}")
+    return host
