@@ -25,6 +25,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "html.rivals": ("What else it could be", "也可能是"),
     "html.references": ("Read more", "参考资料"),
     "html.plan": ("Before and after", "修改前后"),
+    "html.plan.now": ("The job as it is planned", "当前作业的规划"),
     "html.changes": ("The change in your files", "文件修改"),
     "html.pictures": ("Pictures", "图示"),
     "html.next": ("Next steps", "下一步"),
@@ -43,10 +44,11 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "html.weight": ("weight {weight}", "权重 {weight}"),
     "html.weight.help": (
         "Weights are log-odds in nats: what the line adds to the belief in this cause.",
-        "权重为对数几率（nat）：该行使此原因更可信的程度。",
+        "权重为自然对数几率：该行使此原因更可信的程度。",
     ),
     "html.hit": ("the line that shows it", "证据所在行"),
-    "html.alike": ("{n} more lines like it", "同类还有 {n} 行"),
+    "html.alike.one": ("{n} more line like it", "同类还有 {n} 行"),
+    "html.alike.many": ("{n} more lines like it", "同类还有 {n} 行"),
     "html.unread": ("could not be seen: {text}", "未能看到：{text}"),
     # caps
     "html.more": (
@@ -117,7 +119,23 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "html.bars.rest": ("and {n} more, not drawn", "另有 {n} 个，未绘出"),
     "html.numbers": ("The figures", "数字"),
     "html.load": ("{times} times the mean", "均值的 {times} 倍"),
+    "html.heat.h0": ("dead", "死专家"),
+    "html.heat.h1": ("under 0.5", "低于 0.5"),
+    "html.heat.h2": ("under 0.8", "低于 0.8"),
+    "html.heat.h3": ("about even", "均衡"),
+    "html.heat.h4": ("over 1.25", "高于 1.25"),
+    "html.heat.h5": ("over 2", "高于 2"),
+    "html.heat.experts": (
+        "{n} experts share a cell; the one furthest from even counts.",
+        "每格 {n} 个专家，取偏离均值最大者。",
+    ),
     "html.layer": ("layer {name}", "第 {name} 层"),
+    # why one waits, in the words of the flight recorder's reader
+    "html.wait.has not called it": ("has not called it", "未调用"),
+    "html.wait.has not posted its side": ("has not posted its side", "未发起对应操作"),
+    "html.wait.stands in an earlier call": ("stands in an earlier call", "停在更早的调用"),
+    "html.wait.left no dump": ("left no dump", "没有转储"),
+    "html.wait.has left it already": ("has left it already", "已离开"),
     # inputs
     "html.file": ("file", "文件"),
     "html.kind": ("read as", "读作"),
@@ -133,6 +151,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     # export
     "html.written": ("HTML report: {path}", "HTML 报告：{path}"),
     "markdown.written": ("Markdown report: {path}", "Markdown 报告：{path}"),
+    "export.input": (
+        "{option} {path}: this file was read; the report must not take its place",
+        "{option} {path}：这是读取的输入文件，不能用报告覆盖",
+    ),
     "export.unwritable": ("{path} cannot be written: {reason}", "{path} 无法写入：{reason}"),
     "markdown.made": ("Made by pdoctor {version}.", "由 pdoctor {version} 生成。"),
     "markdown.lines": ("and {n} more lines", "另有 {n} 行"),

@@ -35,11 +35,35 @@ def no_color(command: Command) -> Command:
     return click.option("--no-color", is_flag=True, help="No colour; so does the variable NO_COLOR.")(command)
 
 
+EXPORTS = "doctor.cli.exports"
+"""Where the context of a command keeps what is to be written, by format (doctor/cli/exports.py)."""
+
+
+def exports(command: Command) -> Command:
+    """`--html FILE` and `--markdown FILE`."""
+    kind = click.Path(dir_okay=False, path_type=Path)
+    told = (("markdown", "The report as Markdown, for an issue."), ("html", "The report as an HTML page."))
+    for name, text in told:
+        option = click.option(f"--{name}", type=kind, metavar="FILE", expose_value=False, callback=_noted, help=text)
+        command = option(command)
+    return command
+
+
+def _noted(context: click.Context, parameter: click.Parameter, value: Path | None) -> None:
+    """Keeps the path; one that cannot be written to is said before anything is read."""
+    if value is None:
+        return
+    if not value.parent.is_dir():
+        raise click.BadParameter(f"there is no folder {str(value.parent)!r} to write to", context, parameter)
+    context.meta.setdefault(EXPORTS, {})[parameter.name] = value
+
+
 def report(command: Command) -> Command:
     """All options of a command that ends in a diagnosis, in the order of its help."""
     severity = click.Choice(SEVERITIES)
     shared: tuple[Callable[[Command], Command], ...] = (
         click.option("--json", "as_json", is_flag=True, help="The report as JSON, for programs."),
+        exports,
         click.option("--tui", is_flag=True, help="Walk through it on the screen, to a change of the job's own files."),
         click.option("--explain", metavar="RULE|CAUSE", help="Show how a rule or cause came out, or why it did not."),
         click.option("--facts", is_flag=True, help="Add everything that is known, with its source."),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import click
 
 from doctor.cli import options
+from doctor.cli.exports import write_exports
 from doctor.cli.main import FOUND, OK, UNDETERMINED
 from doctor.cli.settings import SEVERITIES
 from doctor.session.analyze import Material, judge
@@ -31,10 +32,17 @@ class Telling:
 
 
 def tell(material: Material, told: Answers, how: Telling) -> tuple[int, Answers]:
-    """Judges the material and writes the report to stdout: the exit status, and all answers a person has given."""
+    """Judges the material and writes the report to stdout, and to the files that were asked for: the exit status, and
+    all answers a person has given."""
+    report, ended, told = _told(material, told, how)
+    write_exports(report, how.lang, how.facts, how.quiet)
+    return ended, told
+
+
+def _told(material: Material, told: Answers, how: Telling) -> tuple[Report, int, Answers]:
     report = judge(material, told)
     if how.explain is not None:
-        return _explain(report, how.explain, how), told
+        return report, _explain(report, how.explain, how), told
     if how.as_json:
         from doctor.views.json import render
 
@@ -44,7 +52,7 @@ def tell(material: Material, told: Answers, how: Telling) -> tuple[int, Answers]
 
             for text in warnings(report, how.lang):
                 options.note(text)
-        return status(report, how.fail_on), told
+        return report, status(report, how.fail_on), told
     from doctor.views.text import print_report
 
     print_report(report, sys.stdout, how.lang, how.verbose, not how.no_color, how.facts)
@@ -56,7 +64,7 @@ def tell(material: Material, told: Answers, how: Telling) -> tuple[int, Answers]
         if _roots(report) != _roots(first):
             print()
             print_report(report, sys.stdout, how.lang, how.verbose, not how.no_color, how.facts)
-    return status(report, how.fail_on), told
+    return report, status(report, how.fail_on), told
 
 
 def status(report: Report, fail_on: str) -> int:

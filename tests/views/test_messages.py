@@ -43,7 +43,7 @@ NAMES = {
     "TP", "CP", "EP", "DP", "PP", "GiB", "ZeRO", "NVLink", "MFU", "LoRA", "DCP", "LOG",
     "cluster", "local", "slurm", "dask", "HOST", "PORT", "Slurm", "SLURM", "JOB", "ID", "salloc", "sbatch", "Python",
     "distributed", "pip", "install", "fsspec", "remote", "repeat", "PATH", "micro", "batch", "token", "all", "to", "mbs",
-    "facts", "run", "step", "time", "torch", "dist",
+    "facts", "run", "step", "time", "torch", "dist", "HTML", "Markdown", "JSON", "json",
 }  # fmt: skip
 """Field-standard words and names that are the same in both languages."""
 
