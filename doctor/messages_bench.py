@@ -46,6 +46,28 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Not tested: pairs of other ranks than the first of each host.",
         "未测试：每台主机首个 rank 以外的配对。",
     ),
+    "group": ("group", "组"),
+    "siblings": ("siblings GB/s", "同类组 GB/s"),
+    "slow_member": (
+        "Groups: {name} is in every one of {count} slow group(s), down to {share} of their siblings.",
+        "分组测试：{count} 个慢组都含 {name}，最低为同类组的 {share}。",
+    ),
+    "slow_members": (
+        "Groups: {groups} is slow, {share} of its siblings: one of {name}, or a path among them.",
+        "分组测试：{groups} 慢，为同类组的 {share}：{name} 之一或其间路径慢。",
+    ),
+    "slow_path": (
+        "Groups: the path {name} is slow, {share} of the siblings; both ends are quick in their other groups.",
+        "分组测试：路径 {name} 慢，为同类组的 {share}；两端在其他组中正常。",
+    ),
+    "groups_fine": (
+        "Groups: all {count} are as quick as their siblings.",
+        "分组测试：全部 {count} 个组与同类组速率一致。",
+    ),
+    "groups_alone": (
+        "Groups: {count} have no sibling to be compared with, or siblings that differ too much.",
+        "分组测试：{count} 个组没有可比的同类组，或同类组差异过大。",
+    ),
     "lost": (
         "Did not answer: {names}, in {operation} of {size} B: {why}.",
         "未应答：{names}，{operation} {size} 字节：{why}。",

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import doctor
-from doctor.session.bench import Result, expectation
+from doctor.session.bench import GroupRow, Result, Row, common, expectation
 from doctor.session.report import Report
 from doctor.views.json import as_data
 from doctor.views.safe import json_safe
@@ -23,7 +23,17 @@ def render(result: Result, report: Report, verdict: str, lang: str) -> str:
         "backend": result.backend,
         "versions": dict(result.versions),
         "ranks": [{"rank": one.rank, "host": one.host, "device": one.device} for one in result.members],
-        "rows": [_row(result, at) for at in range(len(result.rows))],
+        "rows": [_row(result, row) for row in result.rows],
+        "groups": [_group(result, one) for one in result.groups],
+        "slow_groups": [
+            {
+                "kind": blame.kind,
+                "name": common(result, blame),
+                "ranks": list(blame.ranks),
+                "groups": [str(group) for group in blame.groups],
+            }
+            for blame in result.blames
+        ],
         "pairs": _pairs(result),
         "lost": _lost(result),
         "not_measured": [
@@ -34,9 +44,19 @@ def render(result: Result, report: Report, verdict: str, lang: str) -> str:
     return json_safe(json.dumps(data, ensure_ascii=False, indent=1)) + "\n"
 
 
-def _row(result: Result, at: int) -> dict[str, Any]:
-    row = result.rows[at]
-    known = expectation(result, row)
+def _group(result: Result, one: GroupRow) -> dict[str, Any]:
+    return {
+        "role": one.group.role,
+        "members": list(one.group.ranks),
+        "hosts": one.hosts,
+        "siblings_busbw": one.usual or None,
+        "slow": one.slow,
+        **_row(result, one.row, one.hosts),
+    }
+
+
+def _row(result: Result, row: Row, hosts: int = 0) -> dict[str, Any]:
+    known = expectation(result, row, hosts)
     return {
         "operation": row.operation,
         "bytes": row.bytes,

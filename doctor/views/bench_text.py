@@ -9,12 +9,20 @@ from rich.text import Text
 
 from doctor.messages import LANGUAGES
 from doctor.messages_bench import TEXTS
-from doctor.session.bench import Result, Row, expectation
+from doctor.session.bench import GroupRow, Result, Row, common, expectation
 from doctor.views.page import Page
 from doctor.views.safe import visible
 
 COLUMNS = (("operation", 15), ("size", 12), ("time", 11), ("algbw", 15), ("busbw", 15), ("wrong", 7), ("expected", 16))
-MOST_NAMES = 8
+GROUP_COLUMNS = (
+    ("group", 26),
+    ("operation", 15),
+    ("size", 12),
+    ("busbw", 12),
+    ("siblings", 14),
+    ("expected", 16),
+)
+MOST_NAMES, MOST_GROUPS = 8, 40
 
 
 def print_bench(result: Result, file: IO[str], lang: str, color: bool = True) -> None:
@@ -29,6 +37,12 @@ def print_bench(result: Result, file: IO[str], lang: str, color: bool = True) ->
         page.row(Text(_line([_say(lang, name) for name, _ in COLUMNS]), "dim"))
         for row in result.rows:
             page.row(Text(_line(_cells(result, row)), "bold red" if row.wrong else ""))
+    if result.groups:
+        page.blank()
+        page.row(Text(_line([_say(lang, name) for name, _ in GROUP_COLUMNS], GROUP_COLUMNS), "dim"))
+        for one in _shown(result):
+            style = "bold red" if one.row.wrong else "bold yellow" if one.slow else ""
+            page.row(Text(_line(_group_cells(result, one), GROUP_COLUMNS), style))
     page.blank()
     for text, style in _remarks(result, lang):
         page.wrapped(text, 0, 2, style)
@@ -42,9 +56,28 @@ def _cells(result: Result, row: Row) -> list[str]:
     return [row.operation, str(row.bytes), f"{row.seconds * 1e6:.1f}", *rates, str(row.wrong), told]
 
 
-def _line(cells: list[str]) -> str:
+def _shown(result: Result) -> list[GroupRow]:
+    """The slowest group of every role, operation and kind, and every slow one."""
+    worst: dict[tuple[str, str, int], GroupRow] = {}
+    for one in result.groups:
+        key = (one.group.role, one.row.operation, one.hosts)
+        if key not in worst or one.row.busbw < worst[key].row.busbw:
+            worst[key] = one
+    least = set(map(id, worst.values()))
+    some = [one for one in result.groups if id(one) in least or one.slow or one.row.wrong]
+    return some[:MOST_GROUPS]
+
+
+def _group_cells(result: Result, one: GroupRow) -> list[str]:
+    known = expectation(result, one.row, one.hosts)
+    usual = f"{one.usual / 1e9:.3f}" if one.usual else "-"
+    rates = [f"{one.row.busbw / 1e9:.3f}", usual, f"{known.busbw / 1e9:.1f}" if known else "-"]
+    return [str(one.group), one.row.operation, str(one.row.bytes), *rates]
+
+
+def _line(cells: list[str], columns: tuple[tuple[str, int], ...] = COLUMNS) -> str:
     padded = []
-    for at, (cell, (_, width)) in enumerate(zip(cells, COLUMNS, strict=True)):
+    for at, (cell, (_, width)) in enumerate(zip(cells, columns, strict=True)):
         blank = " " * max(0, width - cell_len(cell))
         padded.append(cell + blank if at == 0 else blank + cell)
     return "".join(padded).rstrip()
@@ -58,15 +91,34 @@ def _remarks(result: Result, lang: str) -> list[tuple[str, str]]:
         names += f" (+{len(lost.ranks) - MOST_NAMES})" if len(lost.ranks) > MOST_NAMES else ""
         values: dict[str, Any] = {"operation": lost.operation, "size": lost.bytes, "why": lost.why}
         found.append((_say(lang, "lost" if names else "stalled", names=names, **values), "bold red"))
-    for row in result.rows:
+    for row in (*result.rows, *(one.row for one in result.groups)):
         if row.wrong:
             text = _say(lang, "wrong_values", operation=row.operation, size=row.bytes, count=row.wrong)
             found.append((text, "bold red"))
+    found += _groups(result, lang)
     found += _pairs(result, lang)
     if result.rows and not any(expectation(result, row) for row in result.rows):
         found.append((_say(lang, "no_expectation" if result.backend == "gloo" else "no_published"), ""))
     for left in result.skipped:
         found.append((_say(lang, "skipped", operation=left.operation, size=left.bytes, why=left.why), "yellow"))
+    return found
+
+
+def _groups(result: Result, lang: str) -> list[tuple[str, str]]:
+    found = []
+    for blame in result.blames:
+        rows = [one for one in result.groups if one.slow and one.group in blame.groups]
+        share = f"{min(one.row.busbw / one.usual for one in rows):.0%}"
+        key = {"link": "slow_path", "members": "slow_members"}.get(blame.kind, "slow_member")
+        groups = ", ".join(map(str, blame.groups))
+        name = common(result, blame)
+        found.append((_say(lang, key, name=name, share=share, count=len(blame.groups), groups=groups), "bold yellow"))
+    groups_of = {one.group for one in result.groups}
+    judged = {one.group for one in result.groups if one.usual}
+    if judged and not result.blames:
+        found.append((_say(lang, "groups_fine", count=len(judged)), "green"))
+    if judged and (left := len(groups_of - judged)):
+        found.append((_say(lang, "groups_alone", count=left), "dim"))
     return found
 
 

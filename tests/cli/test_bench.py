@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -37,9 +38,27 @@ def test_ranks_over_gloo_are_measured_and_not_judged(capsys: pytest.CaptureFixtu
         (["--size", "1"], "bytes from 4 up"),
         (["--python", "/nowhere/python"], "does not start"),
         (["--ranks", "1"], "--ranks"),
+        (["--layout", "tpp=8"], "'tpp=8'"),
+        (["--from", "/nowhere/train.sh"], "/nowhere/train.sh"),
     ],
 )
 def test_what_cannot_be_tested_is_one_line(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", *arguments]) == 2
     error = capsys.readouterr().err
     assert told in error and len(error.strip().splitlines()) == 1
+
+
+@needs_torch
+def test_the_groups_of_a_launch_script_are_measured(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    script = tmp_path / "train.sh"
+    script.write_text(
+        "torchrun --nproc_per_node 4 pretrain_gpt.py --tensor-model-parallel-size 2 --micro-batch-size 1"
+        " --seq-length 256 --hidden-size 512 --num-layers 8 --num-attention-heads 8\n"
+    )
+    arguments = ["--backend", "gloo", "--ranks", "4", "--op", "broadcast", "--size", "1K", "--from", str(script)]
+    assert run(["bench", "--python", PYTHON, "--json", *arguments]) == 0
+    found = json.loads(capsys.readouterr().out)
+    groups = [(row["role"], row["members"], row["operation"], row["bytes"]) for row in found["groups"]]
+    assert ("TP", [2, 3], "all_reduce", 2 * 256 * 512) in groups  # activations of a micro-batch, two bytes a value
+    assert ("DP", [0, 2], "reduce_scatter", 1 << 20) in groups
+    assert (found["slow_groups"], {row["wrong"] for row in found["groups"]}) == ([], {0})

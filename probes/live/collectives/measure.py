@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import mean, median
+from statistics import median
 
 from probes.live.collectives.channel import Channel, Json, RanksLost
-from probes.live.collectives.model import OPERATIONS, Lost, Member, Result, Row, Skipped
+from probes.live.collectives.grouped import GroupTest
+from probes.live.collectives.layout import Layout, host_edges
+from probes.live.collectives.model import OPERATIONS, Lost, Member, Result, Row, Skipped, row_of
 from probes.live.collectives.search import Verdict, drive, search
+from probes.live.collectives.siblings import Blame
 from probes.live.collectives.usual import Pair
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -28,10 +31,18 @@ CALLS, ROW_TIME = (2, 20), 0.5
 
 PAIR_CALLS = 3
 
+MOST_NEARER = 4
+"""Slow groups whose members are told apart by pairs."""
+
+SHARED = "ranks that talk over gloo within one host share its processors, which says nothing of links"
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to test. `sizes` are B, empty for those of the backend; times are seconds, of one step and of all."""
+    """What to test. `sizes` are B, empty for those of the backend; times are seconds, of one step and of all.
+
+    With a `layout` its groups are tested too, with `payloads` B by role.
+    """
 
     operations: tuple[str, ...] = OPERATIONS
     sizes: tuple[int, ...] = ()
@@ -40,16 +51,24 @@ class Request:
     step: float = 30.0
     total: float = 120.0
     seed: int = 0
+    layout: Layout | None = None
+    payloads: Mapping[str, int] = field(default_factory=dict)
     told: Callable[[str], None] = field(default=lambda text: None)
 
 
 def measure(channel: Channel, world: int, backend: str, request: Request, begun: float) -> Result:
-    """The whole test over ranks that are connected. Ranks that do not answer end it, and are in the result."""
+    """The whole test over ranks that are connected. Ranks that do not answer end it, and are in the result.
+
+    Raises LayoutError where the layout does not fit the ranks.
+    """
+    if request.layout is not None:
+        request.layout.groups(world)
     members = tuple(Member(rank, channel.hosts.get(rank, "?")) for rank in range(world))
     run = _Run(channel, request, begun + request.total, Result(backend, members))
     try:
         run.prepare()
         run.collectives()
+        run.grouped()
         if request.pairs:
             run.pairs()
     except RanksLost as lost:
@@ -109,16 +128,54 @@ class _Run:
             return None
         if errors:
             raise RanksLost(errors, next(iter(errors.values())))
-        seconds = [_seconds(answer) for answer in answers.values()]
-        wrong = sum(int(answer.get("wrong", 0)) for answer in answers.values())
-        ranks, counted = len(answers), int(answers[0]["bytes"])
-        return Row(operation, counted, ranks, calls, mean(seconds), max(seconds), wrong)
+        return row_of(operation, calls, answers)
+
+    def grouped(self) -> None:
+        """The groups of the layout, and the pairs within what a slow one leaves open."""
+        if self.request.layout is None:
+            return
+        hosts = self._host_numbers()
+        groups = self.request.layout.groups(len(hosts))
+        payload = PAIR_BYTES[self.result.backend]
+        judging = self.result.backend != "gloo" or len(set(hosts)) > 1
+        payloads = {group.role: payload for group in groups} | dict(self.request.payloads)
+        test = GroupTest(hosts, self._asked, self._at, payloads, judging)
+        try:
+            test.measure(groups)
+        finally:
+            self.result = replace(self.result, groups=tuple(test.rows), blames=test.blames())
+        if not judging:
+            self.skipped.append(Skipped("comparison of groups", 0, SHARED))
+        if self.request.pairs:
+            nearer = tuple(self._nearer(blame, hosts) for blame in self.result.blames[:MOST_NEARER])
+            self.result = replace(self.result, blames=(*nearer, *self.result.blames[MOST_NEARER:]))
+
+    def _nearer(self, blame: Blame, hosts: Sequence[int]) -> Blame:
+        """The member or path that is slow among those of one group, where its pairs are alike and tell."""
+        ranks = blame.groups[0].ranks
+        apart = len({hosts[rank] for rank in ranks})
+        if blame.kind != "members" or len(ranks) < 3 or apart not in (1, len(ranks)):
+            return blame
+        self._at(f"pairs of {blame.groups[0]}", self._pair_bytes(ranks))
+        found = self._search(ranks, ())
+        if found.judged and len(found.nodes) == 1 and not found.links:
+            return replace(blame, kind="rank", ranks=(ranks[found.nodes[0]],))
+        if found.judged and len(found.links) == 1 and not found.nodes:
+            return replace(blame, kind="link", ranks=tuple(ranks[end] for end in found.links[0]))
+        return blame
+
+    def _at(self, doing: str, size: int) -> None:
+        self.doing, self.bytes = doing, size
+        self.request.told(f"{doing} {size}")
+
+    def _host_numbers(self) -> list[int]:
+        """The number of the host of each rank."""
+        return [self.result.hosts.index(member.host) for member in self.result.members]
 
     def pairs(self) -> None:
         """Between one rank of each host, or between all ranks where there is one host."""
         if self.result.backend == "gloo" and len(self.result.hosts) < 2:
-            why = "ranks that talk over gloo within one host share its processors, which says nothing of links"
-            self.skipped.append(Skipped("pairs", 0, why))
+            self.skipped.append(Skipped("pairs", 0, SHARED))
             return
         firsts: dict[str, int] = {}
         for member in self.result.members:
@@ -127,11 +184,18 @@ class _Run:
         self.doing, self.bytes = "pairs", self._pair_bytes(units)
         self.result = replace(self.result, units=units, pair_bytes=self.bytes)
 
+        edges: Sequence[Pair] = ()
+        if self.request.layout is not None and len(firsts) > 1:
+            hosts = self._host_numbers()
+            edges = host_edges(self.request.layout.groups(len(hosts)), hosts)
+        self.result = replace(self.result, verdict=self._search(units, edges))
+
+    def _search(self, units: Sequence[int], edges: Sequence[Pair]) -> Verdict:
         def together(these: list[Pair]) -> Mapping[Pair, float]:
             return self._exchange([(units[a], units[b]) for a, b in these], these)
 
-        verdict: Verdict = drive(search(len(units), random.Random(self.request.seed), self.request.all_pairs), together)
-        self.result = replace(self.result, verdict=verdict)
+        draw = random.Random(self.request.seed)
+        return drive(search(len(units), draw, self.request.all_pairs, edges), together)
 
     def _pair_bytes(self, units: Sequence[int]) -> int:
         """A size at which an exchange lasts long enough, from one round of neighbours."""
@@ -168,10 +232,6 @@ class _Run:
 
     def _left(self) -> float:
         return self.end - self.channel.clock()
-
-
-def _seconds(answer: Json) -> float:
-    return float(answer["seconds"][0])
 
 
 def _pair_seconds(answer: Json) -> float:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from statistics import mean
+from typing import Any
 
+from probes.live.collectives.layout import Group
 from probes.live.collectives.search import Verdict
+from probes.live.collectives.siblings import Blame
 
 OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv")
 
@@ -37,6 +41,28 @@ class Row:
         if self.operation in ("broadcast", "send_recv"):
             return self.algbw
         return self.algbw * (2 if self.operation == "all_reduce" else 1) * (n - 1) / n
+
+
+def row_of(operation: str, calls: int, answers: Mapping[int, Mapping[str, Any]]) -> Row:
+    """The row that the answers of all ranks come to."""
+    seconds = [float(answer["seconds"][0]) for answer in answers.values()]
+    wrong = sum(int(answer.get("wrong", 0)) for answer in answers.values())
+    counted = int(next(iter(answers.values()))["bytes"])
+    return Row(operation, counted, len(answers), calls, mean(seconds), max(seconds), wrong)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """One operation in one group of the layout, while its siblings did the same. `hosts` is how many it lies on.
+
+    `usual` is the busbw of siblings that are alike (B/s), 0 where it was not judged.
+    """
+
+    group: Group
+    hosts: int
+    row: Row
+    usual: float = 0.0
+    slow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +102,8 @@ class Result:
     rows: tuple[Row, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     lost: Lost | None = None
+    groups: tuple[GroupRow, ...] = ()
+    blames: tuple[Blame, ...] = ()
     verdict: Verdict | None = None
     units: tuple[int, ...] = ()
     pair_bytes: int = 0

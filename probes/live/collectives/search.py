@@ -9,15 +9,16 @@ picked for being slow.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import defaultdict
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
-from statistics import median
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median, stdev
 from typing import TypeAlias
 
 from probes.live.collectives.rounds import matching, pair, ring, scheduled, tournament
-from probes.live.collectives.usual import NOISY, Pair, Usual, usual
+from probes.live.collectives.usual import MEDIAN, NOISY, Pair, Usual, usual
 
 Search: TypeAlias = Generator[list[Pair], Mapping[Pair, float], "Verdict"]
 
@@ -26,6 +27,13 @@ ALL_MEET = 16
 
 DRAWN, AGAIN = 2, 4
 """Random partners of a node where not all meet; and how often a suspect is measured again."""
+
+FEW, TURNS, MOST_TURNS = 8, 3, 9
+"""Up to so many nodes every pair is measured so often: few pairs say little of what is usual, and rounds are cheap.
+Where that still spreads too much, they are measured again, up to so often."""
+
+STEADY = 0.8 * NOISY
+"""Spread up to which a verdict can be trusted not to fail for it once suspects were measured again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +55,25 @@ class Verdict:
     rounds: int
 
 
-def search(nodes: int, draw: random.Random, every: bool = False) -> Search:
+def search(nodes: int, draw: random.Random, every: bool = False, edges: Sequence[Pair] = ()) -> Search:
     """Yields rounds of pairs, is sent the rate of each (B/s, both directions at once), and returns the verdict.
 
-    With `every` all pairs meet, however many nodes there are: nodes - 1 rounds.
+    With `every` all pairs meet, however many nodes there are: nodes - 1 rounds. `edges` are the neighbours on the rings
+    of a job; without them, those of one ring over all nodes are taken.
     """
     measured: defaultdict[Pair, list[float]] = defaultdict(list)
     rounds = 0
-    for these in _first_rounds(nodes, draw, every):
+    for these in _first_rounds(nodes, draw, every, edges):
         rounds += 1
         _note(measured, (yield these))
-    norm = usual(rate for rates in measured.values() for rate in rates)
+    norm = _norm(measured)
+    for turn in range(TURNS, MOST_TURNS if 2 < nodes <= FEW else 0):
+        if norm.spread <= STEADY and turn % TURNS == 0:
+            break
+        for these in tournament(nodes):
+            rounds += 1
+            _note(measured, (yield these))
+        norm = _norm(measured)
 
     def verdict(bad: Mapping[int, float], worse: Mapping[Pair, float], why: str = "") -> Verdict:
         share = {key: value / norm.rate for found in (bad, worse) for key, value in found.items()}
@@ -76,8 +92,9 @@ def search(nodes: int, draw: random.Random, every: bool = False) -> Search:
     cleared.sort(key=lambda node: (node in suspects, sum(node in ends for ends in slow)))
     if not cleared:
         return verdict({}, {}, "no node is above suspicion")
+    often = max(AGAIN, min(map(len, measured.values())))  # as many as it took to be sure of the others
     again: defaultdict[Pair, list[float]] = defaultdict(list)
-    for these in scheduled(_with_cleared(suspects, cleared, slow)):
+    for these in scheduled(_with_cleared(suspects, cleared, slow, often)):
         rounds += 1
         _note(again, (yield these))
     bad = {node: median(_of(node, again)) for node in suspects if _confirmed(node, again, norm)}
@@ -85,7 +102,7 @@ def search(nodes: int, draw: random.Random, every: bool = False) -> Search:
         return verdict({}, {}, "at least half of the nodes look slow, so none is usual")
     candidates = sorted(ends for ends in slow if not set(ends) & bad.keys())
     last: defaultdict[Pair, list[float]] = defaultdict(list)
-    for these in scheduled(ends for ends in candidates for _ in range(AGAIN)):
+    for these in scheduled(ends for ends in candidates for _ in range(often)):
         rounds += 1
         _note(last, (yield these))
     worse = {ends: median(rates) for ends, rates in last.items() if norm.slow(rates)}
@@ -93,10 +110,22 @@ def search(nodes: int, draw: random.Random, every: bool = False) -> Search:
     return verdict(bad, worse, "healthy pairs differ too much" if noisy else "")
 
 
-def _first_rounds(nodes: int, draw: random.Random, every: bool) -> list[list[Pair]]:
+def _first_rounds(nodes: int, draw: random.Random, every: bool, edges: Sequence[Pair]) -> list[list[Pair]]:
+    if nodes < 2:
+        return []
     if every or nodes <= ALL_MEET:
-        return list(tournament(nodes)) if nodes > 1 else []
-    return [*scheduled(ring(nodes)), *(matching(nodes, draw) for _ in range(DRAWN))]
+        return list(tournament(nodes)) * (TURNS if nodes <= FEW else 1)
+    return [*scheduled(edges or ring(nodes)), *(matching(nodes, draw) for _ in range(DRAWN))]
+
+
+def _norm(measured: Mapping[Pair, Sequence[float]]) -> Usual:
+    """What is usual of the pairs; where they were measured several times, their own spread counts too."""
+    of = min(map(len, measured.values()), default=1)
+    norm = usual((rate for rates in measured.values() for rate in rates), of)
+    if of < 2:
+        return norm
+    own = median(stdev(math.log(max(rate, 1e-9)) for rate in rates) for rates in measured.values())
+    return replace(norm, spread=max(norm.spread, own * MEDIAN / math.sqrt(of)))
 
 
 def _note(measured: defaultdict[Pair, list[float]], rates: Mapping[Pair, float]) -> None:
@@ -114,12 +143,12 @@ def _often(node: int, measured: Mapping[Pair, list[float]], slow: set[Pair]) -> 
     return bool(met) and 2 * sum(ends in slow for ends in met) >= len(met)
 
 
-def _with_cleared(suspects: list[int], cleared: list[int], slow: set[Pair]) -> list[Pair]:
+def _with_cleared(suspects: list[int], cleared: list[int], slow: set[Pair], often: int) -> list[Pair]:
     """Every suspect several times with others that were quick with somebody; where it can be, not with those it was
     slow with."""
     best = cleared[: max(2 * len(suspects), AGAIN)]
     found = []
-    for turn in range(AGAIN):
+    for turn in range(often):
         for at, node in enumerate(suspects):
             met = [other for other in best if other != node] or [other for other in cleared if other != node]
             others = [other for other in met if pair(node, other) not in slow] or met

@@ -21,12 +21,16 @@ NOISY = 0.15
 MAD = 1.4826
 """Standard deviation of a normal distribution over its median absolute deviation."""
 
+MEDIAN = 1.2533
+"""Standard deviation of the median of n normal values over that of one, times the root of n (for large n)."""
+
 REPEATS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """The rate of healthy pairs (B/s), their spread (of the logarithm), and the rate below which a pair is slow."""
+    """The rate of healthy pairs (B/s), the spread of what is judged (of the logarithm), and the rate below which it is
+    slow."""
 
     rate: float
     spread: float
@@ -36,8 +40,8 @@ class Usual:
         return median(rates) < self.limit
 
 
-def usual(rates: Iterable[float]) -> Usual:
-    """What is usual among `rates`, of which just under three quarters may be slow.
+def usual(rates: Iterable[float], of: int = 1) -> Usual:
+    """What is usual among `rates`, of which just under three quarters may be slow; judged are medians of `of` rates.
 
     Starts from the upper quartile and then takes the median of what is not slow. The spread is that of the half above
     the median, since slow pairs lie below.
@@ -50,5 +54,6 @@ def usual(rates: Iterable[float]) -> Usual:
         healthy = [value for value in logs if value >= centre + cut]
         centre = median(healthy)
         spread = MAD * median([value - centre for value in healthy if value >= centre])
+        spread *= MEDIAN / math.sqrt(of) if of > 1 else 1.0
         cut = min(math.log(SLOW), -SPREAD * spread)
     return Usual(math.exp(centre), spread, math.exp(centre + cut))

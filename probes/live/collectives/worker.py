@@ -3,7 +3,8 @@
 It uses the standard library and the job's torch, nothing of pdoctor. It does what it is told over a socket, one JSON
 object a line, and answers each order with what it took. When the socket closes, it ends at once, wherever it hangs.
 
-orders:  {"id", "do": "init" | "ping" | "bye" | OPERATION, "bytes"?, "calls"?, "peer"?}
+orders:  {"id", "do": "init" | "group" | "pair" | "ping" | "bye" | OPERATION, "bytes"?, "calls"?, "peer"?, "group"?,
+         "members"?}: OPERATION runs among the members of `group`, or among all ranks
 answers: {"hello": rank, "host", "token"}, {"id", "seconds": [...], "bytes", "wrong"} or {"id", "error"}, {"pong": id}
 """
 
@@ -75,6 +76,7 @@ class Rank:
         self.dist: Any = dist
         self.rank, self.world, self.store = rank, world, store
         self.backend, self.wait = settings["backend"], settings["timeout"]
+        self.groups: dict[str, tuple[Any, list[int]]] = {}
         self.device = torch.device("cuda", local) if self.backend == "nccl" else torch.device("cpu")
 
     def init(self) -> Json:
@@ -91,8 +93,24 @@ class Rank:
         name = torch.cuda.get_device_name(self.device) if cuda else "CPU"
         return {"device": name, "torch": torch.__version__, "nccl": nccl}
 
-    def together(self) -> None:
-        self.dist.all_reduce(self.torch.ones(1, device=self.device))
+    def group(self, order: Json) -> Json:
+        """Makes a group that this rank is a member of; ranks outside need not know of it.
+
+        The default group is not bound to a device, since groups of a bound one are split off with all of its ranks.
+        """
+        members = order["members"]
+        limit = datetime.timedelta(seconds=self.wait)
+        made = self.dist.new_group(members, timeout=limit, use_local_synchronization=True)
+        self.groups[order["group"]] = made, members
+        self.together(made)
+        return {}
+
+    def members(self, order: Json) -> tuple[Any, list[int]]:
+        """The group of an order, None for that of all ranks, and its ranks."""
+        return self.groups[order["group"]] if "group" in order else (None, list(range(self.world)))
+
+    def together(self, group: Any = None) -> None:
+        self.dist.all_reduce(self.torch.ones(1, device=self.device), group=group)
         self.settle()
 
     def settle(self) -> None:
@@ -101,36 +119,39 @@ class Rank:
 
     def collective(self, order: Json) -> Json:
         """Mean time of a call, and how many values of a first call were wrong."""
-        call, result, expected, size = self.prepared(order["do"], order["bytes"] // 4)
+        group, members = self.members(order)
+        call, result, expected, size = self.prepared(order["do"], order["bytes"] // 4, group, members)
         call()
         self.settle()
         wrong = int((result != expected).sum()) if expected is not None else 0
         for _ in range(WARM_UP - 1):
             call()
-        self.together()
+        self.together(group)
         start = time.perf_counter()
         for _ in range(order["calls"]):
             call()
         self.settle()
         return {"seconds": [(time.perf_counter() - start) / order["calls"]], "bytes": size, "wrong": wrong}
 
-    def prepared(self, name: str, count: int) -> tuple[Callable[[], Any], Any, Any, int]:
+    def prepared(
+        self, name: str, count: int, group: Any, members: list[int]
+    ) -> tuple[Callable[[], Any], Any, Any, int]:
         """A call, its result, what that should be, and the bytes as nccl-tests counts them."""
-        torch, dist, n, rank = self.torch, self.dist, self.world, self.rank
+        torch, dist, n, rank = self.torch, self.dist, len(members), members.index(self.rank)
         part = max(1, count // n)
         if name == "all_reduce":
             ours = pattern(torch, max(1, count), self.device, rank + 1)
             result, expected = torch.empty_like(ours), pattern(torch, len(ours), self.device, n * (n + 1) // 2)
             result.copy_(ours)
-            dist.all_reduce(result)
+            dist.all_reduce(result, group=group)
             self.settle()
             # Timed calls go on with zeros: sums of sums would overflow. What is checked is the first call's result.
             work = torch.zeros_like(ours)
-            return (lambda: dist.all_reduce(work)), result, expected, 4 * len(ours)
+            return (lambda: dist.all_reduce(work, group=group)), result, expected, 4 * len(ours)
         if name == "broadcast":
             result = pattern(torch, max(1, count), self.device, rank + 1)
             return (
-                (lambda: dist.broadcast(result, 0)),
+                (lambda: dist.broadcast(result, members[0], group=group)),
                 result,
                 pattern(torch, len(result), self.device),
                 4 * len(result),
@@ -138,26 +159,27 @@ class Rank:
         if name == "all_gather":
             ours, result = pattern(torch, part, self.device, rank + 1), torch.empty(part * n, device=self.device)
             expected = torch.cat([pattern(torch, part, self.device, other + 1) for other in range(n)])
-            return (lambda: dist.all_gather_into_tensor(result, ours)), result, expected, 4 * part * n
+            return (lambda: dist.all_gather_into_tensor(result, ours, group=group)), result, expected, 4 * part * n
         if name == "reduce_scatter":
             ours, result = pattern(torch, part * n, self.device, rank + 1), torch.empty(part, device=self.device)
             expected = pattern(torch, part * n, self.device, n * (n + 1) // 2)[part * rank : part * (rank + 1)]
-            return (lambda: dist.reduce_scatter_tensor(result, ours)), result, expected, 4 * part * n
+            return (lambda: dist.reduce_scatter_tensor(result, ours, group=group)), result, expected, 4 * part * n
         if name == "all_to_all":
             ours, result = pattern(torch, part * n, self.device, rank + 1), torch.empty(part * n, device=self.device)
             whole, here = pattern(torch, part * n, self.device), slice(part * rank, part * (rank + 1))
             expected = torch.cat([whole[here] * (other + 1) for other in range(n)])
-            return (lambda: dist.all_to_all_single(result, ours)), result, expected, 4 * part * n
+            return (lambda: dist.all_to_all_single(result, ours, group=group)), result, expected, 4 * part * n
         if name == "send_recv":
             ours = pattern(torch, max(1, count), self.device, rank + 1)
             result, before = torch.empty_like(ours), (rank - 1) % n
             expected = pattern(torch, len(ours), self.device, before + 1)
-            return (lambda: self.exchange(ours, (rank + 1) % n, result, before)), result, expected, 4 * len(ours)
+            to, source = members[(rank + 1) % n], members[before]
+            return (lambda: self.exchange(ours, to, result, source, group)), result, expected, 4 * len(ours)
         raise ValueError("no such operation: " + name)
 
-    def exchange(self, ours: Any, to: int, result: Any, source: int) -> None:
+    def exchange(self, ours: Any, to: int, result: Any, source: int, group: Any = None) -> None:
         dist = self.dist
-        both = [dist.P2POp(dist.isend, ours, to), dist.P2POp(dist.irecv, result, source)]
+        both = [dist.P2POp(dist.isend, ours, to, group), dist.P2POp(dist.irecv, result, source, group)]
         for work in dist.batch_isend_irecv(both):
             work.wait()
 
@@ -180,6 +202,8 @@ class Rank:
     def obey(self, order: Json) -> Json:
         if order["do"] == "init":
             return self.init()
+        if order["do"] == "group":
+            return self.group(order)
         return self.pair(order) if order["do"] == "pair" else self.collective(order)
 
 
@@ -217,6 +241,15 @@ def devices() -> int:
     os.close(reader)
     os.waitpid(child, 0)
     return count
+
+
+def local_device(local: int, found: int) -> int:
+    """The GPU of a rank: its local number, or the only one it sees where the launcher shows each rank its own."""
+    if local < found or found == 0:
+        return local
+    if found == 1:
+        return 0
+    raise SystemExit(f"local rank {local}, but torch sees {found} GPUs: NCCL needs one for each rank of the machine")
 
 
 def choose(settings: Json) -> tuple[str, int]:
@@ -268,6 +301,8 @@ def join(settings: Json) -> None:
     found = devices() if settings["backend"] in ("auto", "nccl") else 0
     if settings["backend"] == "auto":
         settings["backend"] = "nccl" if found else "gloo"
+    if settings["backend"] == "nccl":
+        local = local_device(local, found)
     host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
     ours = rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
     limit = datetime.timedelta(seconds=settings["timeout"])

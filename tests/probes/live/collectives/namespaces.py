@@ -56,22 +56,10 @@ class Hosts:
         name, device = self.names[one], ("dev", "eth0")
         tc(name, "qdisc", "del", *device, "root")
         tc(name, "qdisc", "add", *device, "root", "handle", "1:", "htb", "default", "10")
+        burst = ("burst", "256kb", "cburst", "256kb")  # as tbf has it, so that only the one path differs
         for number, rate in (("10", RATE), ("20", SLOW_RATE)):
-            tc(
-                name,
-                "class",
-                "add",
-                *device,
-                "parent",
-                "1:",
-                "classid",
-                f"1:{number}",
-                "htb",
-                "rate",
-                rate,
-                "ceil",
-                rate,
-            )
+            kind = ("parent", "1:", "classid", f"1:{number}", "htb", "rate", rate, "ceil", rate)
+            tc(name, "class", "add", *device, *kind, *burst)
         match = ("u32", "match", "ip", "dst", f"10.77.0.{10 + other}/32", "flowid", "1:20")
         tc(name, "filter", "add", *device, "protocol", "ip", "parent", "1:", "prio", "1", *match)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from probes.live.collectives.layout import Layout
 from probes.live.collectives.measure import Request
 from probes.live.collectives.model import Result
 from probes.live.collectives.run import run
@@ -59,6 +61,32 @@ def test_a_slow_link_is_named_and_neither_of_its_ends(monkeypatch: pytest.Monkey
     with hosts(4) as made:
         made.slow_link(1, 3)
         assert blamed(pairs_of(made, monkeypatch)) == ([], [("host1", "host3")])
+
+
+GROUPS = replace(PAIRS, step=20, total=120, pairs=False, layout=Layout(tp=2, pp=2))
+
+
+def test_the_host_in_every_slow_group_of_the_job_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with hosts(8) as made:
+        made.slow_host(5)
+        result = pairs_of(made, monkeypatch, GROUPS)
+        slow = {one.group.ranks for one in result.groups if one.slow}
+        assert len(slow) > 1 and all(5 in ranks for ranks in slow)
+        assert [(blame.kind, result.name(blame.ranks[0])) for blame in result.blames] == [("rank", "host5")]
+
+
+def test_the_path_between_two_stages_is_named_where_both_are_quick_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    with hosts(8) as made:
+        made.slow_link(1, 5)
+        result = pairs_of(made, monkeypatch, GROUPS)
+        assert [(blame.kind, blame.ranks) for blame in result.blames] == [("link", (1, 5))]
+
+
+def test_groups_of_alike_hosts_are_as_quick_as_their_siblings(monkeypatch: pytest.MonkeyPatch) -> None:
+    with hosts(8) as made:
+        result = pairs_of(made, monkeypatch, GROUPS)
+        assert (result.blames, result.lost) == ((), None)
+        assert all(one.usual for one in result.groups)
 
 
 def test_a_host_that_is_cut_off_is_among_the_two_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
