@@ -1,4 +1,4 @@
-"""Versions in the job's interpreter (Python, packages, CUDA of torch), and the libraries that its ranks have loaded."""
+"""Versions in the job's interpreter: Python, packages, CUDA of torch."""
 
 from __future__ import annotations
 
@@ -16,26 +16,16 @@ from probes.node.interface.processes import Ranks, ranks_here
 
 SPEC = ProbeSpec(
     "versions",
-    "packages of the job's interpreter (of a rank, --python, else the active environment), libraries its ranks loaded",
-    (
-        *("pip.*", "node.python", "node.cuda_build", "node.nccl_libraries", "node.libfabric_libraries"),
-        *("node.net_plugins", "node.ibverbs_libraries"),
-    ),
+    "packages of the job's interpreter (of a rank, --python, else the active environment)",
+    ("pip.*", "node.python", "node.cuda_build"),
     seconds=2.8,
     privilege="the job's user or root",
 )
 
 WORKER = Path(__file__).parent / "workers" / "packages.py"
 SECONDS = 2.5
-LIBRARIES = {
-    "node.nccl_libraries": re.compile(r"/libnccl\.so[\d.]*$"),
-    "node.libfabric_libraries": re.compile(r"/libfabric\.so[\d.]*$"),
-    "node.net_plugins": re.compile(r"/libnccl-net[\w-]*\.so[\d.]*$"),
-    "node.ibverbs_libraries": re.compile(r"/libibverbs\.so[\d.]*$"),
-}
 NCCL_WHEEL = re.compile(r"nvidia_nccl(?:_cu\d+)?")
 VERSION = re.compile(r"\d[\w.+!-]{0,60}")
-MOST_MAPS = 8 << 20
 
 
 def probe(host: Host) -> Iterator[Fact]:
@@ -43,7 +33,6 @@ def probe(host: Host) -> Iterator[Fact]:
         ranks = ranks_here(host)
     except OSError:
         ranks = Ranks()
-    yield from _loaded(host, ranks)
     yield from _packages(host, interpreter(host, ranks))
 
 
@@ -89,18 +78,3 @@ def _packages(host: Host, python: str) -> Iterator[Fact]:
     wheels = tuple(f"{name}=={version}" for name, version in versions.items() if NCCL_WHEEL.fullmatch(name))
     if wheels:
         yield measured("pip.nccl_wheels", wheels, "job", place, " ".join(wheels))
-
-
-def _loaded(host: Host, ranks: Ranks) -> Iterator[Fact]:
-    """Files that are mapped into the first rank; all ranks of a node start alike."""
-    for rank in ranks.job[:1]:
-        path = f"{rank.proc}/maps"
-        try:
-            lines = host.text(path, MOST_MAPS).splitlines()
-        except OSError as error:
-            yield failed("node.nccl_libraries", why(error), host.node, path)
-            return
-        files = dict.fromkeys(line[line.index("/") :] for line in lines if "/" in line)
-        for name, pattern in LIBRARIES.items():
-            if known := tuple(file for file in files if pattern.search(file)):
-                yield measured(name, known, host.node, path, known[0])

@@ -9,15 +9,10 @@ import pytest
 
 from probes.node import versions
 from probes.node.interface.host import Host
+from probes.node.interface.processes import Ranks, ranks_here
 from tests.probes.node.hosts import gaps, host_of, known
 
 NODE = "node:n1"
-MAPS = """7f00-7f01 r-xp 00000000 08:01 11 /opt/env/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2
-7f01-7f02 r--p 00001000 08:01 11 /opt/env/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2
-7f02-7f03 r-xp 00000000 08:01 12 /usr/lib/x86_64-linux-gnu/libnccl.so.2.18.5
-7f03-7f04 rw-p 00000000 00:00 0 [heap]
-7f04-7f05 r-xp 00000000 08:01 13 /opt/amazon/ofi-nccl/lib/libnccl-net-ofi.so
-"""
 
 
 def rank(root: Path, python: str = "/opt/env/bin/python") -> Host:
@@ -26,7 +21,6 @@ def rank(root: Path, python: str = "/opt/env/bin/python") -> Host:
         "/proc/77/cmdline": f"{python}\0train.py\0",
         "/proc/77/environ": environ,
         "/proc/77/stat": "77 (python train) S 1 77",
-        "/proc/77/maps": MAPS,
     }
     return host_of(root, files)
 
@@ -57,22 +51,13 @@ def test_cuda_of_torch_and_wheels_of_nccl_without_importing_torch(
     assert set(wheels) == {"nvidia_nccl_cu12==2.26.2", "nvidia_nccl_cu11==2.20.5"}
 
 
-def test_libraries_that_a_rank_has_loaded(tmp_path: Path) -> None:
-    found = known(versions.probe(replace(rank(tmp_path), python=sys.executable)))
-    assert found["node.nccl_libraries", NODE] == (
-        "/opt/env/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2",
-        "/usr/lib/x86_64-linux-gnu/libnccl.so.2.18.5",
-    )
-    assert found["node.net_plugins", NODE] == ("/opt/amazon/ofi-nccl/lib/libnccl-net-ofi.so",)
-
-
 def test_the_interpreter_is_the_jobs_then_the_active_one(tmp_path: Path) -> None:
     host = rank(tmp_path)
-    assert versions.interpreter(host, versions.ranks_here(host)) == f"{tmp_path}/opt/env/bin/python"
+    assert versions.interpreter(host, ranks_here(host)) == f"{tmp_path}/opt/env/bin/python"
     active = replace(host, environ={"VIRTUAL_ENV": "/venv"})
-    assert versions.interpreter(active, versions.Ranks()) == "/venv/bin/python"
-    assert versions.interpreter(replace(active, python="/usr/bin/py"), versions.Ranks()) == "/usr/bin/py"
-    assert versions.interpreter(host, versions.Ranks()) == "python3"
+    assert versions.interpreter(active, Ranks()) == "/venv/bin/python"
+    assert versions.interpreter(replace(active, python="/usr/bin/py"), Ranks()) == "/usr/bin/py"
+    assert versions.interpreter(host, Ranks()) == "python3"
 
 
 @pytest.mark.parametrize(
