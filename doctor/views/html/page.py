@@ -18,7 +18,9 @@ from doctor.views import present
 from doctor.views.html import remarks
 from doctor.views.html.context import Context, section
 from doctor.views.html.finding import badge, root
+from doctor.views.html.memory import gpu_memory
 from doctor.views.html.pictures import pictures
+from doctor.views.html.stacks import stacks
 from doctor.views.html.style import STYLE
 from doctor.views.markup import NOTHING, Child, Markup, el, text
 
@@ -80,7 +82,7 @@ def _parts(context: Context, facts: bool) -> list[Part]:
     from doctor.views.html.plan import plan, title
 
     roots = context.report.diagnosis.roots
-    drawn = pictures(context)
+    drawn = [*pictures(context), *(each for each in (gpu_memory(context), stacks(context)) if each)]
     shown = section("pictures", context.say("html.pictures"), drawn) if drawn else None
     told = [
         ("causes", "html.causes", _causes(context, roots)),

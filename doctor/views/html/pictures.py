@@ -16,8 +16,8 @@ from doctor.views.html.context import Context, folded, table
 from doctor.views.markup import Markup, el
 from doctor.views.svg import bars, heat, ranks, waits
 
-DRAWN, UNFOLDED, GROUPS, EDGES = 16, 240, 256, 12
-"""Bars that are drawn, and drawn in a fold; hosts on the map; edges of the graph."""
+DRAWN, UNFOLDED, GROUPS, UNIFORM, EDGES = 16, 240, 256, 16, 12
+"""Bars that are drawn, and drawn in a fold; hosts on the map, and up to which all are shown; edges of the graph."""
 MOST_ROWS, MOST_COLUMNS = 64, 256
 """Of the loads of experts."""
 MILLISECONDS = 0.5
@@ -48,21 +48,27 @@ def legend(entries: Iterable[tuple[Markup, str]]) -> Markup:
 
 
 def _ranks(context: Context, known: RankMap) -> Markup:
-    groups = list(known.groups)
-    hidden = ""
-    if len(groups) > GROUPS:
-        common = max(known.counts, key=lambda state: len(known.counts[state]))
-        told = [group for group in groups if {state for _, state in group.ranks} != {common}]
-        groups = told[:GROUPS]
-        state = context.say(f"html.rank.{common}")
-        hidden = context.say("html.ranks.cut", n=len(known.groups) - len(groups), state=state)
-    blocks = [_group(context, group) for group in groups]
+    """Hosts on which something stands out; on large jobs those that are all alike are folded."""
     states = [
         (ranks.key(state), f"{context.say(f'html.rank.{state}')}: {len(names)} ({present.ranges(names)})")
         for state, names in known.counts.items()
     ]
-    more = el("p", hidden, class_="dim") if hidden else None
-    return figure(context.say("html.ranks"), el("div", blocks, class_="map"), more, legend(states))
+    common = max(known.counts, key=lambda state: len(known.counts[state]))
+    alike = [group for group in known.groups if all(state is common for _, state in group.ranks)]
+    if len(known.groups) <= UNIFORM:
+        alike = []
+    told = [group for group in known.groups if group not in alike] if alike else list(known.groups)
+    more = None
+    if alike:
+        summary = context.say("html.ranks.alike", n=len(alike), state=context.say(f"html.rank.{common}"))
+        more = folded(summary, *_blocks(context, alike))
+    return figure(context.say("html.ranks"), legend(states), *_blocks(context, told), more)
+
+
+def _blocks(context: Context, groups: Sequence[RankGroup]) -> list[Markup]:
+    drawn = el("div", [_group(context, group) for group in groups[:GROUPS]], class_="map")
+    rest = len(groups) - GROUPS
+    return [drawn, el("p", context.say("html.cut", n=rest), class_="dim")] if rest > 0 else [drawn]
 
 
 def _group(context: Context, group: RankGroup) -> Markup:
@@ -72,7 +78,7 @@ def _group(context: Context, group: RankGroup) -> Markup:
     for rank, state in group.ranks:
         by_state.setdefault(state, []).append(rank)
     told = [f"{context.say(f'html.rank.{state}')} {present.ranges(of)}" for state, of in by_state.items()]
-    name = f"{group.host} · {present.ranges(numbers)}" if group.host else spot
+    name = f"{group.host} · {spot}" if group.host else spot
     says = context.say("html.ranks.of", where=group.host or spot, states=context.say("list.and").join(told))
     return el("div", el("span", name, class_="host"), ranks.cells(group.ranks, says), class_="node")
 

@@ -149,7 +149,7 @@ def facts(context: Context) -> Markup:
         spot = f"{source.path}:{source.line}" if source.line else source.path or source.kind
         rows.append([fact.name, present.value(fact.value)[:300], fact.entity, spot])
     heads = [context.say(f"html.{key}") for key in ("name", "value", "of", "source")]
-    told = folded(str(len(found)), table(heads, rows), _rest(context, len(found), FACTS))
+    told = folded(context.say("html.facts.all", n=len(found)), table(heads, rows), _rest(context, len(found), FACTS))
     return section("facts", context.say("html.facts"), told)
 
 

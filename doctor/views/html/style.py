@@ -121,7 +121,8 @@ figcaption{font-weight:600;margin-bottom:.6rem}
 .row{display:grid;grid-template-columns:6.5rem minmax(0,1fr) 5.2rem;gap:.7rem;align-items:center;font-size:13px;
 font-variant-numeric:tabular-nums;line-height:1.7}
 .row.two{grid-template-columns:6.5rem minmax(0,1fr)}
-.row .name{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}.row .whole{text-align:right;color:var(--dim)}
+.row .name{overflow:hidden;display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;line-height:1.3}
+.row .whole{text-align:right;color:var(--dim)}
 svg{display:block;overflow:visible;font:11px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 svg text{fill:var(--on)}svg.key,svg.meter{display:inline-block;flex:none}
 .bar rect,.key rect,.pipe rect{stroke:var(--panel);stroke-width:1}
@@ -129,14 +130,17 @@ svg.bar,svg.heat,svg.pipe{max-width:none;margin:0;padding:0;background:var(--sun
 .ci{fill:var(--sunk);stroke:var(--dim)!important;stroke-dasharray:2 2}
 .ci+text{fill:var(--dim)}
 .limit{stroke:var(--fatal);stroke-width:2}
-.legend{display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;font-size:12.5px;color:var(--dim);margin:.7rem 0 0}
+.legend{display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;font-size:12.5px;color:var(--dim);margin:.5rem 0 0}
 .legend li{display:flex;gap:.4rem;align-items:center}
-.map{display:flex;flex-wrap:wrap;gap:.8rem 1.2rem}.node{max-width:100%}
+.map{margin-top:.7rem;display:flex;flex-wrap:wrap;gap:.8rem 1.2rem}.node{max-width:100%}
 .host{display:block;max-width:174px;font-size:12px;color:var(--dim);white-space:nowrap;overflow:hidden;
 text-overflow:ellipsis}
 .r-root{fill:var(--fatal)}.t-root{fill:var(--panel)!important;font-weight:700}
 .r-failed{fill:var(--c4)}.r-waited{fill:var(--c7)}.r-absent{fill:var(--c6)}.r-fine{fill:var(--c2)}
 .r-unseen{fill:none;stroke:var(--line)}.t-unseen{fill:var(--dim)!important}
+.stacks{list-style:none;padding-left:0}.stacks .stacks{border-left:2px solid var(--line);padding-left:.8rem;
+margin:.3rem 0 .3rem .3rem}.stacks li{margin:.3rem 0}
+.frames code{display:block;padding-left:.6rem;color:var(--dim)}
 .edge{margin:.7rem 0;max-width:40rem}.call{font-size:12.5px;margin-top:.2rem}
 .w-box{fill:var(--sunk);stroke:var(--line)}.w-root{fill:var(--fatal-g);stroke:var(--fatal)}
 .w-on{fill:var(--fatal)!important;font-weight:700}.waits text{fill:var(--ink)}

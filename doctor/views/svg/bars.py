@@ -18,6 +18,9 @@ MARKS: Mapping[str, tuple[str, int]] = {
     "held_optimizer_state": ("O", 0), "held_activations": ("A", 1), "held_logits": ("L", 4),
     "held_communication": ("N", 3), "held_temporary": ("T", 8), "held_earlier": ("E", 6), "held_unknown": ("?", 7),
     "idle": ("i", -1), "idle_host": ("h", -1), "idle_sync": ("s", -1), "idle_other": ("o", -1),
+    "gpu_allocated": ("A", 1), "gpu_cached": ("c", 6), "gpu_fragmented": ("F", 4), "gpu_outside": ("N", 3),
+    "gpu_others": ("O", 9), "gpu_outside_or_others": ("N", 3), "gpu_used": ("U", 0), "gpu_driver": ("D", 7),
+    "gpu_free": ("f", -1), "gpu_unknown": ("?", -1),
     # of plans
     "parameters": ("P", 2), "gradients": ("G", 5), "optimizer": ("O", 0), "activations": ("A", 1), "other": ("R", 7),
     "products": ("C", 2), "attention": ("A", 1), "operators": ("M", 8), "recompute": ("R", 9), "host": ("h", -1),
