@@ -18,6 +18,7 @@ from doctor.session.held import memory_of
 from doctor.session.pictures import pictures_of
 from doctor.session.rank_map import rank_map_of
 from doctor.session.report import Report
+from doctor.session.stack_tree import stacks_of
 from doctor.session.wait_graph import wait_graph_of
 from doctor.views import coverage, plan_report, present
 from doctor.views.bars import draw
@@ -27,6 +28,7 @@ from doctor.views.page import Page
 from doctor.views.quote import excerpt
 from doctor.views.rank_map import draw_ranks
 from doctor.views.safe import visible, visible_lines
+from doctor.views.stack_tree import draw_stacks
 from doctor.views.waits import draw_waits
 
 COLUMN = 13
@@ -272,6 +274,8 @@ class TextReport:
             draw_waits(self.page, graph, self.lang, everything=True)
         if (ranks := rank_map_of(self.report)) is not None:
             draw_ranks(self.page, ranks, self.lang, everything=True)
+        if tree := stacks_of(self.report.store):
+            draw_stacks(self.page, tree, self.lang)
 
     def next_steps(self) -> None:
         steps = present.next_steps(self.report)
