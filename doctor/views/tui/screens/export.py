@@ -16,6 +16,8 @@ from doctor.views.tui.step import Key, StepScreen
 from doctor.views.tui.widgets.rows import Rows, plain
 
 NAMES = {
+    "html": "pdoctor-report.html",
+    "markdown": "pdoctor-report.md",
     "json": "pdoctor-report.json",
     "text": "pdoctor-report.txt",
     "session": "pdoctor-session.json",
@@ -53,9 +55,17 @@ class ExportScreen(StepScreen):
         if kind == "session":
             return to_text(self.pdoctor.saved())
         if kind == "json":
-            from doctor.views.json import render
+            from doctor.views import json
 
-            return render(session.report, lang, False)
+            return json.render(session.report, lang, False)
+        if kind == "html":
+            from doctor.views.html import page as html
+
+            return html.render(session.report, lang)
+        if kind == "markdown":
+            from doctor.views import markdown
+
+            return markdown.render(session.report, lang)
         from doctor.views.text import print_report
 
         page = io.StringIO()
