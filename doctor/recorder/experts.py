@@ -16,6 +16,8 @@ SUMS = ("tokens_per_expert", "local_tokens_per_expert")
 COUNTS = ("num_experts", "num_moe_experts", "n_routed_experts", "num_local_experts")
 ROUTERS = re.compile(r"router|gate$|gating", re.IGNORECASE)
 MOST_EXPERTS = 4096
+GROWN = 1.5
+"""Sums that are never set back at least double from the first step that is read to the next."""
 
 
 def watched(model: Any) -> Iterator[tuple[str, Any, int | None, int | None]]:
@@ -70,10 +72,11 @@ class Layers:
         self._by: dict[str, str] = {}
         self._now: dict[str, Any] = {}
         self._before: dict[str, list[float]] = {}
+        self._grows: dict[str, bool] = {}
 
-    def add(self, name: str, tokens: Any) -> None:
+    def add(self, name: str, tokens: Any, label: str = "") -> None:
         """Adds one pass; nothing is copied to the host yet."""
-        label = layer_of(name)
+        label = label or layer_of(name)
         if self._by.setdefault(label, name) != name or tokens.shape[0] > MOST_EXPERTS:
             return
         tokens = getattr(tokens, "_local_tensor", tokens).detach()
@@ -91,11 +94,13 @@ class Layers:
         return layer_of(name) in self._by
 
     def running(self, name: str, tokens: list[float]) -> list[float]:
-        """Tokens since the last time, of sums that may have been set back to zero in between."""
+        """Tokens since the last time. Some sums are set back in each step and some never: the second time tells."""
         before = self._before.get(name, [])
         self._before[name] = tokens
-        grown = len(before) == len(tokens) and all(now >= then for now, then in zip(tokens, before, strict=False))
-        return [now - then for now, then in zip(tokens, before, strict=False)] if grown else tokens
+        grown = len(before) == len(tokens) and all(now >= then for now, then in zip(tokens, before, strict=True))
+        if len(before) == len(tokens):
+            self._grows.setdefault(name, grown and sum(tokens) >= GROWN * sum(before))
+        return [now - then for now, then in zip(tokens, before, strict=True)] if grown and self._grows[name] else tokens
 
 
 def layer_of(name: str) -> str:

@@ -265,7 +265,7 @@ class Recorder:
     def _tokens(self, layer: Any, tokens: Any) -> None:
         if self._step % self._every == 0:
             if hasattr(tokens, "untyped_storage"):
-                self._layers.add(str(layer), tokens)
+                self._layers.add(str(layer), tokens, str(layer))
             else:
                 self._told_experts(str(layer), self._step, [float(value) for value in tokens])
 
