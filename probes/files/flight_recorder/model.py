@@ -88,7 +88,8 @@ class Lane:
     """The collectives of one group on one rank: number and shape of each record, in the order they were made.
 
     `shapes` are keys of the dump's table; `sites` are the places in the user's code of the last ones. `enqueued` and
-    `done` are the last collective that was issued, and the last up to which all are finished.
+    `done` are the last collective that was issued, and the last up to which all are finished; `ends`: a finished one
+    is among the records, so that none that is not has been overwritten.
     """
 
     seqs: array[int] = field(default_factory=lambda: array("q"))
@@ -96,6 +97,7 @@ class Lane:
     sites: dict[int, str] = field(default_factory=dict)
     enqueued: int = 0
     done: int = 0
+    ends: bool = False
 
 
 @dataclass(slots=True)

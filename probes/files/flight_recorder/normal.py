@@ -203,6 +203,7 @@ class _Reader:
             dump.way = kinds[trail[place - 1]], kinds[trail[place]]
         for seen in self._seen.values():
             if (lane := seen.lane) is not None:
+                lane.ends = "" in seen.finished
                 lane.sites = {seq: values.user_frame(entry.get("frames")) for seq, entry in seen.stacks}
                 open_ = (r.seq for r in dump.pending if r.group == seen.group and not r.p2p)
                 lane.done = min(open_, default=lane.enqueued + 1) - 1

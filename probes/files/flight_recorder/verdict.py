@@ -107,12 +107,14 @@ def _kinds(world: World, rank: int) -> frozenset[tuple[str, str, int]]:
 
 def _on_gpu(world: World, graph: Waits, awaited: dict[int, Wait]) -> Iterator[tuple[int, Kind]]:
     """Ranks whose device does not get on: a collective is unfinished that is over for a peer, so everybody came to it.
-    One such call may be finished and not yet seen to be; a rank that waits for others must lag further."""
+    One such call may be finished and not yet seen to be; a rank that waits for others must lag further, in one group
+    or over several."""
     for rank, dump in world.dumps.items():
-        lag = max((_lag(world, record) for record in dump.pending if not record.p2p), default=0)
+        lags = [_lag(world, record) for record in dump.pending if not record.p2p]
+        lag = max([*lags, sum(each > 0 for each in lags)], default=0)
         free = all(wait.why is Why.ABSENT for wait in graph[rank])
-        lags = rank in awaited and lag >= (1 if free else SURE_LAG)
-        if lags or (free and not lag and _not_begun(world, rank)):
+        held = rank in awaited and lag >= (1 if free else SURE_LAG)
+        if held or (free and not lag and _not_begun(world, rank)):
             yield rank, Kind.GPU
 
 

@@ -95,11 +95,31 @@ class Cluster:
         A device of `gpu` fails: it takes part in what is queued, but nothing of it is seen to finish. One of `blind`
         stands still before the call.
         """
-        moved = True
-        while moved:
-            moved = False
-            for rank in self.rng.sample(range(self.world), self.world):
-                moved |= self._issue(rank, cpu) | self._device(rank, gpu, blind)
+        while self._turn(cpu, gpu, blind):
+            pass
+
+    def strike(self, fault: str, ranks: list[int], turns: int) -> list[int]:
+        """All of `ranks` stop at one moment, after so many turns; those are given back in whose dumps it can show: a
+        rank that waits for another anyway stands as still as before."""
+        for _ in range(turns):
+            self._turn({}, {}, {})
+        issued = {rank: self.ranks[rank].issued for rank in ranks}
+        seen = {rank: self.ranks[rank].seen for rank in ranks}
+        self.run(issued if fault == "cpu" else {}, seen if fault == "gpu" else {}, {})
+        return [rank for rank in ranks if self._shows(rank, fault)]
+
+    def _shows(self, rank: int, fault: str) -> bool:
+        own = self.ranks[rank]
+        if fault == "gpu":
+            return own.over > own.seen
+        waits = own.issued and own.calls[own.issued - 1].sync and own.seen < own.issued
+        return own.issued < len(own.calls) and not waits
+
+    def _turn(self, cpu: dict[int, int], gpu: dict[int, int], blind: dict[int, int]) -> bool:
+        moved = False
+        for rank in self.rng.sample(range(self.world), self.world):
+            moved |= self._issue(rank, cpu) | self._device(rank, gpu, blind)
+        return moved
 
     def _issue(self, rank: int, cpu: dict[int, int]) -> bool:
         own = self.ranks[rank]
@@ -140,15 +160,16 @@ class Cluster:
             places = [i for i, c in enumerate(theirs.calls) if c.group == call.group]
         return theirs.over >= places[nth] and theirs.issued > places[nth]
 
-    def dump(self, rank: int) -> dict[str, Any]:
+    def dump(self, rank: int, kept: int = 0) -> dict[str, Any]:
+        """Unfinished calls only; with `kept`, the last so many of all."""
         own, entries = self.ranks[rank], []
         names = [name for name, (_, ranks) in self.groups.items() if rank in ranks]
         counts: dict[str, list[int]] = {name: [0, 0] for name in names}
         for number, call in enumerate(own.calls[: own.issued]):
             count = counts[call.group]
             count[0] += 1
-            count[1] += number < own.seen
-            if number < own.seen:
+            count[1] += (over := number < own.seen)
+            if over and not kept:
                 continue
             ranks, way = self.groups[call.group][1], "->" if call.op == "send" else "<-"
             ends = f" {ranks.index(rank)}{way}{ranks.index(call.peer)}" if call.peer >= 0 else ""
@@ -165,9 +186,9 @@ class Cluster:
                     "input_dtypes": ["BFloat16"],
                     "output_sizes": [[8]],
                     "output_dtypes": ["BFloat16"],
-                    "state": "scheduled",
-                    "time_discovered_completed_ns": None,
-                    "retired": False,
+                    "state": "completed" if over else "scheduled",
+                    "time_discovered_completed_ns": START + number if over else None,
+                    "retired": over,
                     "is_p2p": bool(ends),
                 }
             )
@@ -176,7 +197,7 @@ class Cluster:
             str(index): {"last_enqueued_collective": counts[n][0], "last_completed_collective": counts[n][1]}
             for index, n in enumerate(names)
         }
-        return {"version": "2.9", "pg_config": config, "pg_status": status, "entries": entries}
+        return {"version": "2.9", "pg_config": config, "pg_status": status, "entries": entries[-kept:]}
 
-    def dumps(self, dead: tuple[int, ...] = ()) -> dict[int, Dump]:
-        return {r: normal(f"_dump_{r}", r, self.dump(r)) for r in range(self.world) if r not in dead}
+    def dumps(self, dead: tuple[int, ...] = (), kept: int = 0) -> dict[int, Dump]:
+        return {r: normal(f"_dump_{r}", r, self.dump(r, kept)) for r in range(self.world) if r not in dead}

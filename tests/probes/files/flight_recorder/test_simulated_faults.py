@@ -31,7 +31,11 @@ def judged(seed: int, fault: str, culprits: int, missing: int = 0) -> tuple[list
 @pytest.mark.parametrize(("fault", "kind"), [("cpu", Kind.CPU), ("gpu", Kind.GPU), ("dead", Kind.DEAD)])
 def test_one_culprit_is_named_exactly(seed: int, fault: str, kind: Kind) -> None:
     ranks, found = judged(seed, fault, 1)
-    assert found.faults == dict.fromkeys(ranks, kind)
+    if fault == "gpu" and culprits == 2:
+        assert found.faults
+        assert found.faults.items() <= dict.fromkeys(ranks, kind).items()
+    else:
+        assert found.faults == dict.fromkeys(ranks, kind)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -48,3 +52,23 @@ def test_a_few_missing_dumps_of_victims_do_not_mislead(seed: int, fault: str) ->
     ranks, found = judged(seed, fault, 1, missing=2)
     proven = {rank for rank, kind in found.faults.items() if kind is not Kind.DEAD}
     assert proven <= set(ranks)
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("kept", [0, 6, 1000])
+@pytest.mark.parametrize("culprits", [1, 2])
+@pytest.mark.parametrize(("fault", "kind"), [("cpu", Kind.CPU), ("gpu", Kind.GPU)])
+def test_all_that_stop_at_one_moment_are_named_if_it_shows(
+    fault: str, kind: Kind, culprits: int, kept: int, seed: int
+) -> None:
+    """Also where the recorder has room for the last six calls of a rank only. Of two devices one may have missed a
+    single call, which proves nothing while it waits for the other."""
+    rng = random.Random(seed)
+    cluster = Cluster(*rng.choice(LAYOUTS), rng)
+    ranks = cluster.strike(fault, rng.sample(range(cluster.world), culprits), rng.randrange(8, 40))
+    found = verdict(World(cluster.dumps(kept=kept)))
+    if fault == "gpu" and culprits == 2:
+        assert found.faults
+        assert found.faults.items() <= dict.fromkeys(ranks, kind).items()
+    else:
+        assert found.faults == dict.fromkeys(ranks, kind)
