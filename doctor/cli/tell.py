@@ -34,15 +34,11 @@ class Telling:
 def tell(material: Material, told: Answers, how: Telling) -> tuple[int, Answers]:
     """Judges the material and writes the report to stdout, and to the files that were asked for: the exit status, and
     all answers a person has given."""
-    report, ended, told = _told(material, told, how)
-    write_exports(report, how.lang, how.facts, how.quiet)
-    return ended, told
-
-
-def _told(material: Material, told: Answers, how: Telling) -> tuple[Report, int, Answers]:
     report = judge(material, told)
+    # Before stdout, whose reader may leave early; anew when answers have changed the report.
+    write_exports(report, how.lang, how.facts, how.quiet)
     if how.explain is not None:
-        return report, _explain(report, how.explain, how), told
+        return _explain(report, how.explain, how), told
     if how.as_json:
         from doctor.views.json import render
 
@@ -52,7 +48,7 @@ def _told(material: Material, told: Answers, how: Telling) -> tuple[Report, int,
 
             for text in warnings(report, how.lang):
                 options.note(text)
-        return report, status(report, how.fail_on), told
+        return status(report, how.fail_on), told
     from doctor.views.text import print_report
 
     print_report(report, sys.stdout, how.lang, how.verbose, not how.no_color, how.facts)
@@ -64,7 +60,9 @@ def _told(material: Material, told: Answers, how: Telling) -> tuple[Report, int,
         if _roots(report) != _roots(first):
             print()
             print_report(report, sys.stdout, how.lang, how.verbose, not how.no_color, how.facts)
-    return report, status(report, how.fail_on), told
+        if report is not first:
+            write_exports(report, how.lang, how.facts, how.quiet)
+    return status(report, how.fail_on), told
 
 
 def status(report: Report, fail_on: str) -> int:
