@@ -82,11 +82,14 @@ def across_facts(files: Sequence[Ranked]) -> Iterator[Fact]:
             lost[rank] += int(margin[mine].sum())
             calls[rank] += len(last)
             offsets[rank] += [int(value) for value in group.ends[row] - middle]
+    lengths = {file.rank: file.summary.last - file.summary.first for file in files}
     for rank, count in calls.items():
         if count >= FEWEST:
             entity = f"rank:{rank}"
             yield _fact("trace.late_share", late[rank] / count, entity, paths[rank])
             yield _fact("trace.late_time", lost[rank] / S, entity, paths[rank])
+            if lengths[rank] > 0:
+                yield _fact("trace.late_time_share", lost[rank] / lengths[rank], entity, paths[rank])
     path = paths[matched[0].ranks[0]]
     if skews:
         yield _fact("trace.arrival_skew", median(skews) / S, "job", path)

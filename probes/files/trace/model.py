@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-FORMAT = 4
+FORMAT = 5
 """Raised with any change of what a summary holds or how it is computed: kept summaries of others are not read."""
 
 

@@ -26,7 +26,7 @@ SAME = 200
 MOST_COLLECTIVES = 4096
 MOST_STEPS = 512
 NAME = 160
-STEP, DATA = "ProfilerStep", "enumerate(DataLoader)"
+STEP, DATA, GLOO = "ProfilerStep", "enumerate(DataLoader)", "gloo:"
 
 
 def summarize(path: Path, shown: str) -> Summary:
@@ -263,6 +263,20 @@ def _length(marks: list[Mark]) -> int:
     return union(starts, starts + np.array([max(mark.duration, 0) for mark in marks], dtype=np.int64)).total
 
 
+def _on_the_host(marks: list[Mark]) -> Collectives:
+    """Collectives of a job without GPUs: gloo draws one range for each, named `gloo:all_reduce`, without its group."""
+    found = sorted((mark for mark in marks if mark.name.startswith(GLOO)), key=lambda mark: mark.start)
+    found = [mark for mark in found if mark.duration >= 0][:MOST_COLLECTIVES]
+    names = list(dict.fromkeys(mark.name.removeprefix(GLOO).split(" ")[0][:80] for mark in found))
+    return Collectives(
+        tuple((name, "", "", 0, "", -1, -1) for name in names),
+        tuple(names.index(mark.name.removeprefix(GLOO).split(" ")[0][:80]) for mark in found),
+        (-1,) * len(found),
+        tuple(mark.start for mark in found),
+        tuple(mark.duration for mark in found),
+    )
+
+
 def _collectives(trace: Trace, good: np.ndarray) -> Collectives:
     """Collectives in order of time. Traces without their arguments give kernels by name."""
     starts, durations = trace.device.column("starts"), trace.device.column("durations")
@@ -277,6 +291,8 @@ def _collectives(trace: Trace, good: np.ndarray) -> Collectives:
         names = trace.device.column("names")
         rows = np.flatnonzero(comm[names])
         used, sequences = names[rows].astype(np.int64), np.full(len(rows), -1, dtype=np.int64)
+    elif not len(trace.device):
+        return _on_the_host(trace.marks)
     kept = np.flatnonzero(good[rows])
     kept = kept[np.argsort(starts[rows[kept]], kind="stable")][:MOST_COLLECTIVES]
     told, place = np.unique(used[kept], return_inverse=True)

@@ -78,3 +78,24 @@ def test_utilisation_is_not_told_of_experts_or_adapters() -> None:
 def test_exchanged_sizes_are_tokens_of_experts_only_in_a_mixture() -> None:
     assert not told(trace_tokens, store(trace_all_to_all_max_over_mean=3.0))
     assert told(trace_tokens, store(trace_all_to_all_max_over_mean=3.0, config_num_experts=64))
+
+
+def test_a_rank_that_is_seldom_last_is_waited_for_when_nearly_all_waiting_is_for_it() -> None:
+    known = {
+        "trace_late_share__0": 0.34,
+        "trace_late_time__0": 2.9,
+        "trace_late_time_share__0": 0.6,
+        "trace_late_share__1": 0.1,
+        "trace_late_time__1": 0.02,
+        "trace_late_time_share__1": 0.004,
+    }
+    assert told(trace_stragglers, store(**known)) == {"trace.straggler_reason": "unknown"}
+    assert not told(trace_stragglers, store(**known | {"trace_late_time__1": 1.5}))
+    assert not told(trace_stragglers, store(**known | {"trace_late_time_share__0": 0.05}))
+
+
+def test_a_rank_that_is_always_last_by_next_to_nothing_is_no_straggler() -> None:
+    cheap = store(trace_late_share__0=0.9, trace_late_time__0=0.001, trace_late_time_share__0=0.01)
+    assert not told(trace_stragglers, cheap)
+    dear = store(trace_late_share__0=0.9, trace_late_time_share__0=0.2, trace_gc_share__0=0.3, trace_gc_share__1=0.0)
+    assert told(trace_stragglers, dear) == {"trace.straggler_reason": "gc"}

@@ -371,3 +371,19 @@ def test_a_file_that_vanishes_costs_itself_only(tmp_path: Path) -> None:
     assert "cannot be read" in reading.remarks["gone.json"][0]
     assert any(fact.name == "trace.busy_us" for fact in reading.facts)
     json.dumps([str(fact.value) for fact in reading.facts])
+
+
+def test_ranks_without_gpus_are_compared_by_the_ranges_of_gloo(tmp_path: Path) -> None:
+    """Rank 2 comes last to each of eight all-reduces."""
+    files = []
+    for rank in range(3):
+        events = [event("user_annotation", "gloo:all_reduce", 1000.0 * n, 500.0, tid=9) for n in range(8)]
+        if rank == 2:
+            events = [event("user_annotation", "gloo:all_reduce", 1000.0 * n + 450, 50.0, tid=9) for n in range(8)]
+        events.append(event("user_annotation", "gloo:send 1->2", 8100.0, 5.0))
+        files.append(written(tmp_path / f"rank{rank}.json", trace([*events, step(1, 0.0, 9000.0)], rank, 3)))
+    reading = read_traces([TraceFile(path, path.name) for path in files])
+    facts = {(fact.name, fact.entity): fact.value for fact in reading.facts}
+    assert facts["trace.late_share", "rank:2"] == 1.0 and facts["trace.late_share", "rank:0"] == 0.0
+    assert facts["trace.collectives_matched", "job"] == 8
+    assert ("trace.span_us", "rank:0") not in facts
