@@ -67,7 +67,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     # plan
     "html.now": ("now", "当前"),
-    "html.planned": ("after the change", "修改后"),
+    "html.planned": ("after", "修改后"),
     "html.layout": ("layout", "布局"),
     "html.states": ("states and activations", "状态与激活"),
     "html.fullest": ("memory of the fullest GPU", "最满 GPU 的显存"),
@@ -90,9 +90,9 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "html.roles": ("Communication that nothing hides, by role", "未掩盖的通信，按用途"),
     "html.timeline": ("The pipeline in one step", "单步流水线"),
     "html.timeline.help": (
-        "A row a stage; F forward and B backward passes, numbered by micro-batch; gaps are the bubble. "
+        "A row a stage; low boxes are forward (F), tall ones backward passes (B), by micro-batch; gaps are the bubble. "
         "Stages are drawn as equally fast.",
-        "每行一个阶段；F 为前向、B 为反向，数字为 micro-batch；空隙即气泡。各阶段按等速绘制。",
+        "每行一个阶段；矮框为前向（F），高框为反向（B），数字为 micro-batch；空隙即气泡。各阶段按等速绘制。",
     ),
     "html.calibrated": (
         "Times are scaled to the job's own measured step.",

@@ -167,20 +167,25 @@ def _time(context: Context, columns: Columns) -> Markup | None:
         for name, each in columns
         if each.time is not None
     ]
-    return _seconds(context, "html.time", parted)
+    return _seconds(context, "html.time", parted, [each.time.likely for _, each in columns if each.time is not None])
 
 
 def _roles(context: Context, columns: Columns) -> Markup | None:
-    return _seconds(context, "html.roles", [(name, dict(each.exposed)) for name, each in columns if each.time])
+    found = [(name, dict(each.exposed)) for name, each in columns if each.time]
+    return _seconds(context, "html.roles", found, [sum(each.values()) for _, each in found])
 
 
-def _seconds(context: Context, title: str, columns: Sequence[tuple[str, dict[str, float]]]) -> Markup | None:
-    scale = max((sum(found.values()) for _, found in columns), default=0.0)
+Parted = Sequence[tuple[str, dict[str, float]]]
+
+
+def _seconds(context: Context, title: str, columns: Parted, wholes: Sequence[float]) -> Markup | None:
+    """Bars of times on one scale; `wholes` are what each comes to, with parts too small to draw."""
+    scale = max(wholes, default=0.0)
     if scale <= 0:
         return None
     rows: list[Markup] = []
     kinds: dict[str, None] = {}
-    for name, found in columns:
+    for (name, found), total in zip(columns, wholes, strict=True):
         kinds |= dict.fromkeys(found)
         pieces = [
             bars.Piece(
@@ -190,7 +195,7 @@ def _seconds(context: Context, title: str, columns: Sequence[tuple[str, dict[str
             )
             for kind, amount in found.items()
         ]
-        whole = f"{words.seconds(sum(found.values()))} {context.say('unit.s')}"
+        whole = f"{words.seconds(total)} {context.say('unit.s')}"
         says = f"{name}, {whole}: " + context.say("list.and").join(piece.words for piece in pieces)
         rows.append(labelled(name, bars.bar(pieces, says), whole))
     entries = [(bars.key(DRAWN_AS.get(kind, kind)), context.say(f"plan.time.{kind}")) for kind in kinds]

@@ -18,12 +18,11 @@ def stage(passes: Sequence[Pass], whole: float, says: str) -> Markup:
     for each in passes:
         wide = each.length / whole
         x, width = f"{100 * each.start / whole:.2f}%", f"{100 * wide:.2f}%"
-        drawn.append(
-            el("rect", x=x, y=1, width=width, height=HEIGHT - 2, class_="p-f" if each.kind == FORWARD else "p-b")
-        )
+        name, low = ("p-f", 3) if each.kind == FORWARD else ("p-b", 0)
+        drawn.append(el("rect", x=x, y=1 + low, width=width, height=HEIGHT - 2 - 2 * low, class_=name))
         if wide >= NUMBERED:
-            name = f"{each.kind if wide >= LETTERED else ''}{each.micro_batch + 1}"
+            sign = f"{each.kind if wide >= LETTERED else ''}{each.micro_batch + 1}"
             middle = f"{100 * (each.start + each.length / 2) / whole:.2f}%"
             small = None if wide >= LETTERED else "fine"
-            drawn.append(el("text", name, x=middle, y=13, text_anchor="middle", class_=small))
+            drawn.append(el("text", sign, x=middle, y=13, text_anchor="middle", class_=small))
     return el("svg", drawn, class_="pipe", width="100%", height=HEIGHT, role="img", aria_label=says)

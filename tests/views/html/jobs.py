@@ -21,7 +21,7 @@ LAUNCH = (
     "torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --sequence-parallel \\\n"
     "    --pipeline-model-parallel-size 4 --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\\n"
     "    --ffn-hidden-size 11008 --swiglu --vocab-size 32000 --seq-length 8192 --max-position-embeddings 8192 \\\n"
-    "    --micro-batch-size 4 --global-batch-size 64 --bf16\n"
+    "    --micro-batch-size 4 --global-batch-size 64 --use-distributed-optimizer --bf16\n"
 )
 CARDS = (
     "==============NVSMI LOG==============\n\nDriver Version : 570.86.15\nCUDA Version : 12.8\n\nAttached GPUs : 1\n"
@@ -30,14 +30,19 @@ CARDS = (
 )
 
 
-def out_of_memory(folder: Path) -> Path:
-    """A pipeline of four stages whose first stage does not fit, with its launch script."""
+def out_of_memory(folder: Path, ranks: int = 1) -> Path:
+    """A pipeline of four stages on 16 GPUs, of which the first `ranks` do not hold it, with its launch script."""
     before = "".join(f" iteration {n}/ 100 | elapsed time per iteration (ms): 5120.0 |\n" for n in range(1, 9))
     for rank in range(16):
-        (folder / f"rank{rank}.log").write_text(before + (OOM.format(rank=rank) if rank == 0 else "bye\n"))
+        (folder / f"rank{rank}.log").write_text(before + (OOM.format(rank=rank) if rank < ranks else "bye\n"))
     (folder / "train.sh").write_text(LAUNCH)
     (folder / "nvidia-smi.txt").write_text(CARDS)
     return folder
+
+
+def planned(folder: Path) -> Path:
+    """The same on all ranks: half the micro-batch makes it fit."""
+    return out_of_memory(folder, 16)
 
 
 def hang(folder: Path) -> Path:

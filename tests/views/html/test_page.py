@@ -73,7 +73,7 @@ def checked(document: str) -> Checker:
     return found
 
 
-@pytest.mark.parametrize("job", ["out_of_memory", "hang", "slow"])
+@pytest.mark.parametrize("job", ["planned", "hang", "slow"])
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_pages_of_jobs_are_well_formed(tmp_path: Path, job: str, lang: str) -> None:
     report = analyze_paths([getattr(jobs, job)(tmp_path)])
@@ -185,3 +185,12 @@ def test_every_text_has_a_contrast_of_four_and_a_half(colours: dict[str, str]) -
         for ground in grounds:
             assert contrast(colours[front], colours[ground]) >= 4.5, (front, ground)
     assert contrast(colours["panel"], colours["fatal"]) >= 4.5
+
+
+def test_a_plan_is_shown_before_and_after(tmp_path: Path) -> None:
+    document = render(analyze_paths([jobs.planned(tmp_path)]), "en")
+    shown = " ".join(checked(document).words)
+    for part in ("Before and after", "now", "after", "✓ fits", "pipeline bubble", "The change in your files"):
+        assert part in shown, part
+    assert '<span class="del">-    --micro-batch-size 4' in document
+    assert document.count('class="pipe"') == 8
