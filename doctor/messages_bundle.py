@@ -41,4 +41,15 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Look into it before you hand it on. To read it: pdoctor analyze {path}",
         "转交之前请先查看。读取方法：pdoctor analyze {path}",
     ),
+    "hosts.silent": ("{path} was not looked at: {reason}", "未能检查 {path}：{reason}"),
+    "hosts.name": ("{path} can be no name of a host", "{path} 不是有效的主机名"),
+    "hosts.no_job": (
+        "{path}: this does not run in a Slurm job (no SLURM_JOB_ID): name the job",
+        "{path}：当前不在 Slurm 作业中（无 SLURM_JOB_ID），请给出作业号",
+    ),
+    "hosts.job": ("Slurm job {path}: {reason}", "Slurm 作业 {path}：{reason}"),
+    "hosts.progress": ("{n} of {all} hosts answered", "{all} 台主机中 {n} 台已应答"),
+    "hosts.asked": ("Asked {all} hosts: {n} answered.", "询问了 {all} 台主机：{n} 台应答。"),
+    "checked.hosts.one": ("one node by {probes} probes: {names}", "1 个节点的 {probes} 个探针：{names}"),
+    "checked.hosts.many": ("{n} nodes by {probes} probes: {names}", "{n} 个节点的 {probes} 个探针：{names}"),
 }

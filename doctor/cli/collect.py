@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,10 +18,11 @@ from doctor.messages import say
 from doctor.rulebase.load import load_rulebase
 from doctor.session.bundle_writer import Bundled, taken_by_kind, write_bundle
 from doctor.session.inputs import InputError
-from doctor.session.node import look, this_host
+from doctor.session.node import Outcome, look, this_host
 from doctor.views.present import size
 from doctor.views.safe import visible
 
+STDOUT = "-"
 LEAST_SHOWN = 32 << 20
 """Bytes below which no bar is shown: it is over at once."""
 
@@ -31,11 +34,12 @@ LEAST_SHOWN = 32 << 20
     "--output",
     type=click.Path(),
     metavar="FILE",
-    help="A .tar.zst, .tar.gz or .zip file; by default pdoctor-DATE-TIME.tar.zst here.",
+    help="A .tar.zst, .tar.gz or .zip file, - for stdout; by default pdoctor-DATE-TIME.tar.zst here.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be taken and hidden, with samples; write nothing.")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @click.option("--no-node", is_flag=True, help="Take the PATHs alone, nothing of this node.")
+@click.option("--no-files", is_flag=True, help="Of this node what the probes see alone, not the job's files.")
 @click.option("--keep-hosts", is_flag=True, help="Leave host names and public addresses as they are.")
 @click.option("--names", type=click.Path(), metavar="FILE", help="Write who is who in the bundle to FILE. Keep it.")
 @options.rules
@@ -47,6 +51,7 @@ def collect(
     dry_run: bool,
     force: bool,
     no_node: bool,
+    no_files: bool,
     keep_hosts: bool,
     names: str | None,
     rules: tuple[Path, ...],
@@ -61,12 +66,14 @@ def collect(
     """
     if no_node and not paths:
         raise click.UsageError("nothing to collect: --no-node needs a PATH")
+    if output == STDOUT:
+        return _to_stdout(paths, [] if no_node else _look(no_files), rules, keep_hosts, lang)
     output = output or datetime.now(UTC).strftime("pdoctor-%Y%m%d-%H%M%S.tar.zst")
     if names is not None and not dry_run and os.path.lexists(names) and not force:
         raise click.UsageError(say(lang, "bundle.exists", path=names, option="--force"))
     try:
         base = load_rulebase(rules).base
-        outcomes = [] if no_node else look(this_host())
+        outcomes = [] if no_node else _look(no_files)
         told = _progress(quiet, say(lang, "bundle.progress"))
         done = write_bundle(
             output, paths, base, outcomes, keep_hosts=keep_hosts, force=force or dry_run, dry=dry_run, told=told
@@ -80,6 +87,30 @@ def collect(
     if not quiet:
         for note in done.notes:
             options.note(say(lang, note.key, path=note.path, **note.values))
+    return 0
+
+
+def _look(no_files: bool) -> list[Outcome]:
+    outcomes = look(this_host())
+    if no_files:
+        for outcome in outcomes:
+            outcome.places.clear()
+    return outcomes
+
+
+def _to_stdout(
+    paths: tuple[str, ...], outcomes: list[Outcome], rules: tuple[Path, ...], keep_hosts: bool, lang: str
+) -> int:
+    """The bundle alone, for a program that reads it; what is wrong goes to stderr."""
+    with tempfile.TemporaryDirectory(prefix="pdoctor-") as folder:
+        target = os.path.join(folder, "bundle.tar.zst")
+        try:
+            write_bundle(target, paths, load_rulebase(rules).base, outcomes, keep_hosts=keep_hosts)
+        except InputError as error:
+            raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
+        with open(target, "rb") as bundle:
+            shutil.copyfileobj(bundle, sys.stdout.buffer, 1 << 20)
+        sys.stdout.buffer.flush()
     return 0
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from doctor.cli import options
+from doctor.cli.many import Many, look_at_many, many, summary
 from doctor.cli.tell import Telling, tell
 from doctor.cli.the_job import host_of, the_job
 from doctor.messages import say
@@ -21,6 +22,7 @@ from doctor.session.node import look, read_node
 @click.option("--log", "logs", multiple=True, type=click.Path(), metavar="PATH", help="The job's log, or a folder.")
 @click.option("--config", "configs", multiple=True, type=click.Path(), metavar="PATH", help="The job's configuration.")
 @the_job
+@many
 @options.report
 def run(
     logs: tuple[str, ...],
@@ -29,6 +31,13 @@ def run(
     job: str | None,
     pid: int | None,
     native: bool,
+    hosts: tuple[str, ...],
+    hostfile: str | None,
+    slurm: str | None,
+    ssh: str | None,
+    remote_command: str,
+    per_host: float,
+    at_once: int,
     as_json: bool,
     tui: bool,
     explain: str | None,
@@ -47,9 +56,15 @@ def run(
 
     Looks at GPUs, network, limits, kernel log, environment and at where each rank of the job stands, without disturbing
     it, and diagnoses what it finds. What could not be looked at is listed with its reason. Nothing is changed.
+
+    With --hosts, --hostfile or --slurm the same on many nodes, where pdoctor is installed, too: what differs among them
+    is shown, and which is the odd one out. A host that does not answer is named, and the others are judged.
     """
     if explain is not None and as_json:
         raise click.UsageError("--explain is for people and has no JSON form: leave one of the two out")
+    nodes = Many(hosts, hostfile, slurm, ssh, remote_command, per_host, at_once)
+    if nodes and (tui or python or job or pid or native):
+        raise click.UsageError("--tui, --python, --job, --pid and --native are of one node: leave them or --hosts out")
     host = host_of(python, job, pid, native)
     try:
         loaded = load_rulebase(rules)
@@ -62,13 +77,17 @@ def run(
             if as_json or explain is not None:
                 raise click.UsageError("--tui does not go with --json or --explain: leave one of the two out")
             return open_tui(Node(loaded, host, (*logs, *configs)), told, lang, fail_on)[0]
-        outcomes = look(host)
-        material = read_node(outcomes, loaded, [*logs, *configs])
+        paths = [*logs, *configs]
+        outcomes = [] if nodes else look(host)
+        material = look_at_many(nodes, loaded, paths, lang, quiet) if nodes else read_node(outcomes, loaded, paths)
     except InputError as error:
         raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
     how = Telling(as_json, explain, facts, fail_on, lang, no_color, verbose, quiet, not no_input)
     if not as_json and explain is None:
         from doctor.views.probes import print_outcomes
 
-        print_outcomes(outcomes, lang, not no_color)
+        if nodes:
+            print(summary(material, lang) + "\n")
+        else:
+            print_outcomes(outcomes, lang, not no_color)
     return tell(material, told, how)[0]

@@ -27,8 +27,11 @@ def checked(report: Report, lang: str) -> list[str]:
         paths = [given.path for given in report.inputs if given.kind == kind]
         if paths:
             lines.append(say_count(lang, f"checked.{kind}", len(paths), names=names_of(paths)))
-    looked = [given.path.removeprefix("probe ") for given in report.inputs if given.kind == "probe"]
-    if looked:
+    probes = [given for given in report.inputs if given.kind == "probe"]
+    looked = [given.path.removeprefix("probe ") for given in probes]
+    if hosts := list(dict.fromkeys(given.host for given in probes if given.host)):
+        lines.append(say_count(lang, "checked.hosts", len(hosts), probes=len(looked), names=names_of(hosts)))
+    elif looked:
         lines.append(say_count(lang, "checked.probe", len(looked), names=", ".join(looked)))
     recorded = [given for given in report.inputs if given.kind == "flight_recorder"]
     if recorded:

@@ -97,3 +97,10 @@ def test_the_node_is_collected_and_its_secrets_are_not(
     assert run(["analyze", "--json", "-q", str(target)]) in (OK, FOUND, 3)
     report = capsys.readouterr().out
     assert "aB3dE5gH7jK9" not in report and json.loads(report)["inputs"]
+
+
+def test_a_bundle_goes_to_standard_output_alone(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(["collect", "--no-node", SAMPLE, "-o", "-"]) == OK
+    out, error = capfdbinary.readouterr()
+    (tmp_path / "b.tar.zst").write_bytes(out)
+    assert not error and run(["analyze", "-q", str(tmp_path / "b.tar.zst")]) == FOUND

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,37 @@ def test_probes_are_listed_and_run_by_name(capsys: pytest.CaptureFixture[str]) -
     assert any(fact["name"] == "node.memlock" for fact in found["facts"])
     assert run(["probe", "limitz"]) == 2
     assert "did you mean" in capsys.readouterr().err
+
+
+def test_many_nodes_are_asked_and_those_that_do_not_answer_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = tmp_path / "shell"
+    shell.write_text(
+        '#!/bin/sh\nwhile [ "$1" != "--" ]; do shift; done; shift; test $1 = n2 && exit 7; shift; sh -c "$*"\n'
+    )
+    shell.chmod(0o755)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    how = ["--hosts", "n[1-2]", "--ssh", str(shell), "--remote-command", f"{sys.executable} -m doctor"]
+    assert run(["run", "--no-input", *how]) in (0, 1)
+    shown = capsys.readouterr().out
+    assert "Asked 2 hosts: 1 answered." in shown and "n2 was not looked at: ended with status 7" in shown
+    assert run(["run", "--hosts", "n2", "--ssh", str(shell)]) == 2
+    assert "n2 was not looked at" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--hosts", "-oProxyCommand=sh"], "no name of a host"),
+        (["--hosts", "a", "--slurm", "7"], "leave one of them out"),
+        (["--hosts", "a", "--pid", "7"], "of one node"),
+        (["--hostfile", "/no/such"], "/no/such"),
+        (["--hosts", ","], "no host is named"),
+    ],
+)
+def test_what_cannot_be_asked_is_wrong_usage(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["run", *arguments]) == 2
+    assert said in capsys.readouterr().err

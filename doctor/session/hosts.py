@@ -1,0 +1,264 @@
+"""Many nodes: each is asked over ssh or srun for a bundle of what its probes see, and all are judged together."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+from doctor.facts.model import Fact, Quality, Source
+from doctor.rulebase.load import Loaded
+from doctor.session.analyze import Material, configs_of, shown_files
+from doctor.session.archives import expanded
+from doctor.session.contents import File
+from doctor.session.gather import Gathered, gather
+from doctor.session.hostlist import hosts_in
+from doctor.session.inputs import InputError, collect
+from doctor.session.notes import Note
+from doctor.session.report import Input
+from doctor.session.spool import Spool
+
+ASK = "collect --no-files --keep-hosts --quiet --output -"
+SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
+SRUN = ("srun", "--overlap", "--nodes=1", "--ntasks=1", "--quiet")
+MOST_BYTES, MOST_TALK = 256 << 20, 64 << 10
+PACKED, LATE = b"\x28\xb5\x2f\xfd", "late"
+NAME = re.compile(r"[A-Za-z0-9_](?:[\w.@:%-]*[\w\]])?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How hosts are asked: `words` bring a command to a host, `pdoctor` is what runs there; `seconds` for each host,
+    at most `at_once` together. With `slurm` the words are those of srun, and it is the job's number."""
+
+    words: tuple[str, ...] = SSH
+    pdoctor: str = "pdoctor"
+    seconds: float = 60.0
+    at_once: int = 32
+    slurm: str = ""
+
+    def command(self, host: str) -> list[str]:
+        asked = f"{self.pdoctor} {ASK}"
+        if self.slurm:
+            return [*self.words, f"--jobid={self.slurm}", f"--nodelist={host}", "sh", "-c", asked]
+        return [*self.words, "--", host, asked]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The bundle that a host sent, or why there is none."""
+
+    host: str
+    bundle: str = ""
+    reason: str = ""
+    seconds: float = 0.0
+
+
+def named_hosts(lists: Sequence[str], file: str | None = None) -> list[str]:
+    """The hosts of lists such as `a,gpu[01-04]` and of a file with one a line (`host slots=8`, `host:8`, # comments).
+
+    Raises InputError for a file that cannot be read and for a name that can be no host's.
+    """
+    found = [host for text in lists for host in hosts_in(text)]
+    if file is not None:
+        try:
+            lines = Path(file).read_text("utf-8", "replace").splitlines()
+        except OSError as error:
+            raise InputError(Note("input.unreadable", file, {"reason": error.strerror or str(error)})) from None
+        words = (line.partition("#")[0].split() for line in lines)
+        found += [host for first in words if first for host in hosts_in(re.sub(r":\d+$", "", first[0]))]
+    for host in found:
+        if not NAME.match(host):
+            raise InputError(Note("hosts.name", host[:80]))
+    return list(dict.fromkeys(found))
+
+
+def hosts_of_job(job: str) -> tuple[str, list[str]]:
+    """The number and the hosts of a Slurm job: of `job`, or without one of the job that this runs in.
+
+    Raises InputError where there is none, or where squeue does not tell.
+    """
+    if not job:
+        job = os.environ.get("SLURM_JOB_ID", "")
+        listed = os.environ.get("SLURM_JOB_NODELIST") or os.environ.get("SLURM_NODELIST", "")
+        if not job or not listed:
+            raise InputError(Note("hosts.no_job", "--slurm"))
+        return job, named_hosts([listed])
+    if not re.fullmatch(r"[\w+.-]{1,40}", job) or job.startswith("-"):
+        raise InputError(Note("hosts.job", job[:40], {"reason": "no number of a job"}))
+    try:
+        command = ["squeue", "--noheader", f"--jobs={job}", "--format=%N"]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=30, check=False, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InputError(Note("hosts.job", job, {"reason": f"squeue: {error}"})) from None
+    hosts = named_hosts(done.stdout.split())
+    if done.returncode or not hosts:
+        raise InputError(Note("hosts.job", job, {"reason": _last(done.stderr) or "squeue lists no node for it"}))
+    return job, hosts
+
+
+def ask(hosts: Sequence[str], reach: Reach, spool: Path, told: Callable[[Answer], None] | None = None) -> list[Answer]:
+    """Asks all hosts, and gives their answers in the order of `hosts`; bundles are laid down in the folder `spool`.
+
+    A host that fails costs itself only. `told` hears of each answer as it comes.
+    """
+    answers: dict[str, Answer] = {}
+    with ThreadPoolExecutor(max(min(reach.at_once, len(hosts)), 1)) as pool:
+        asked = [pool.submit(_ask, host, reach, spool / str(number)) for number, host in enumerate(hosts)]
+        for one in as_completed(asked):
+            answer = one.result()
+            answers[answer.host] = answer
+            if told is not None:
+                told(answer)
+    return [answers[host] for host in hosts]
+
+
+def read_hosts(answers: Sequence[Answer], loaded: Loaded, paths: Sequence[str] = ()) -> Material:
+    """What the hosts sent and the files at and below `paths`, to be judged together.
+
+    Raises InputError when one of `paths` does not exist.
+    """
+    silent = [answer for answer in answers if not answer.bundle]
+    if len(silent) == len(answers) and silent and not paths:
+        raise InputError(Note("hosts.silent", silent[0].host, {"reason": silent[0].reason}))
+    # First of what was not checked.
+    facts = [
+        Fact("probe.host", answer.reason, f"node:{answer.host}", Source("probe", answer.host), quality=Quality.FAILED)
+        for answer in silent
+    ]
+    inputs: list[Input] = []
+    notes: list[Note] = []
+    whole = Gathered()
+    taken: set[str] = set()
+    with Spool() as spool:
+        for answer in answers:
+            if not answer.bundle:
+                notes.append(Note("hosts.silent", answer.host, {"reason": answer.reason}))
+                continue
+            sent = File(answer.bundle, answer.host, os.path.getsize(answer.bundle))
+            files = [replace(file, name=_named(answer.host, file.name)) for file in expanded([sent], spool, notes)]
+            found = gather(files, loaded.base.events)
+            facts += _of_host(answer.host, found.facts, taken)
+            inputs += [
+                replace(given, path=_named(answer.host, given.path), host=given.host or answer.host)
+                for given in found.inputs
+            ]
+            whole.events += found.events
+        here = collect(paths)
+        notes += here.notes
+        files = expanded(shown_files(here.files, paths), spool, notes) if paths else []
+        found = gather(files, loaded.base.events)
+        configs = configs_of(files, found.inputs)
+    events = (*whole.events, *found.events)
+    return Material(loaded, (*inputs, *found.inputs), (*found.facts, *facts), events, tuple(notes), configs)
+
+
+def _of_host(host: str, facts: Iterable[Fact], taken: set[str]) -> list[Fact]:
+    """The facts under the node's name, which is that of `host` where another has it already, with the host before the
+    place where they were read; versions of packages stand for the node, too, so that nodes can be compared."""
+    facts = list(facts)
+    names = [fact.entity[5:] for fact in facts if fact.entity.startswith("node:")]
+    own = max(set(names), key=names.count) if names else host
+    name = host if own in taken else own
+    taken.add(name)
+    found = []
+    for fact in facts:
+        kind, colon, rest = fact.entity.partition(":")
+        if kind in ("node", "gpu", "nic") and (rest == own or rest.startswith(own + "/")):
+            fact = replace(fact, entity=f"{kind}{colon}{name}{rest[len(own) :]}")
+        if fact.name == "rank.host" and fact.value == own:
+            fact = replace(fact, value=name)
+        fact = replace(fact, source=replace(fact.source, path=_named(host, fact.source.path)))
+        found.append(fact)
+        if fact.name.startswith("pip.") and fact.entity == "job":
+            found.append(replace(fact, entity=f"node:{name}"))
+    return found
+
+
+def _named(host: str, path: str) -> str:
+    return path if path.startswith(host + ":") else f"{host}:{path}"
+
+
+def _ask(host: str, reach: Reach, out: Path) -> Answer:
+    begin = time.monotonic()
+    try:
+        with out.open("wb") as bundle, tempfile.TemporaryFile() as error:
+            process = subprocess.Popen(
+                reach.command(host), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=error,
+                start_new_session=True,
+            )  # fmt: skip
+            with process:
+                try:
+                    reason, talk = _take(process, bundle, begin + reach.seconds)
+                finally:
+                    with suppress(OSError):  # and what it started, should it still be there
+                        os.killpg(process.pid, signal.SIGKILL)
+            error.seek(0)
+            said = error.read(MOST_TALK).decode("utf-8", "replace")
+    except OSError as failure:
+        return Answer(host, "", f"{reach.words[0]}: {failure.strerror or failure}", time.monotonic() - begin)
+    if reason == LATE:
+        reason = f"gave no answer within {reach.seconds:g} s" + (f": {_last(said)}" if said.strip() else "")
+    elif not reason and (process.returncode or not out.stat().st_size):
+        reason = _why(process.returncode, said or talk, reach)
+    return Answer(host, "" if reason else str(out), reason, time.monotonic() - begin)
+
+
+def _take(process: subprocess.Popen[bytes], out: IO[bytes], deadline: float) -> tuple[str, str]:
+    """Writes the bundle without what a login shell prints before it: why it is not whole, and that text."""
+    assert process.stdout is not None
+    pipe = process.stdout.fileno()
+    head, size = b"", 0
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([pipe], [], [], left)[0]:
+            return LATE, ""
+        piece = os.read(pipe, 1 << 16)
+        if not piece:
+            break
+        if not size:
+            head += piece
+            at = head.find(PACKED)
+            if at < 0 and len(head) > MOST_TALK:
+                return "sent no bundle", ""
+            piece = head[at:] if at >= 0 else b""
+        size += len(piece)
+        if size > MOST_BYTES:
+            return f"sent more than {MOST_BYTES:,} bytes", ""
+        out.write(piece)
+    try:
+        process.wait(max(deadline - time.monotonic(), 0.1))
+    except subprocess.TimeoutExpired:
+        return LATE, ""
+    return "", "" if size else head.decode("utf-8", "replace")
+
+
+def _why(status: int, said: str, reach: Reach) -> str:
+    told = _last(said)
+    if status in (126, 127) or "command not found" in said or "No module named" in said:
+        there = shlex.split(reach.pdoctor)[:1] or [reach.pdoctor]
+        return (
+            f"{there[0]} cannot be run there ({told or status}): install it there (python3 -m pip install pdoctor), "
+            "or say where it is: --remote-command /PATH/THERE/bin/pdoctor"
+        )
+    if "No such option" in said or "no such option" in said:
+        return f"another version of pdoctor is there: {told}"
+    return told or (f"ended with status {status}" if status else "sent nothing")
+
+
+def _last(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""
