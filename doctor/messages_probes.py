@@ -72,16 +72,16 @@ NODE: Sequence[tuple[str, str]] = (
     (r"process (?P<n>\d+) is of no job here; these run: (?P<jobs>.*)", "进程 {n} 不属于此处的作业；正在运行：{jobs}"),
     (r"no job is called (?P<name>.*) here; these run: (?P<jobs>.*)", "此处没有名为 {name} 的作业；正在运行：{jobs}"),
     (r"py-spy is not installed: .*", "未安装 py-spy：pip install 'pdoctor[stacks]'，或在作业环境中 pip install py-spy"),
-    (r"(?P<who>.*): the ranks belong to another user: (?P<do>.*)", "{who}：属于其他用户：{do}"),
+    (r"(?P<who>.*): they belong to another user; run: (?P<do>.*)", "{who}：属于其他用户；可运行：{do}"),
     (
-        r"(?P<who>.*): this container may not look into .*\): (?P<do>.*)",
-        "{who}：此容器不能查看其他进程（启动时加 --cap-add SYS_PTRACE）：{do}",
+        r"(?P<who>.*): this container may not look .*; run: (?P<do>.*)",
+        "{who}：此容器不能查看其他进程，启动时加 --cap-add SYS_PTRACE；可运行：{do}",
     ),
     (
-        r"(?P<who>.*): kernel\.yama\.ptrace_scope is (?P<n>\d): [^:]*: (?P<do>.*)",
-        "{who}：kernel.yama.ptrace_scope 为 {n}，不允许查看：{do}",
+        r"(?P<who>.*): .* \(kernel\.yama\.ptrace_scope is (?P<n>\d)\); run: (?P<do>.*)",
+        "{who}：不允许查看（kernel.yama.ptrace_scope 为 {n}）；可运行：{do}",
     ),
-    (r"(?P<who>.*): not permitted: (?P<do>.*)", "{who}：权限不足：{do}"),
+    (r"(?P<who>.*): not permitted; run: (?P<do>.*)", "{who}：权限不足；可运行：{do}"),
 )
 
 _REMARKS: Sequence[tuple[str, str]] = (

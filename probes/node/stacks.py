@@ -30,12 +30,12 @@ SPEC = ProbeSpec(
     ("stack.*",),
     seconds=3.0,
     privilege="the job's user or root, and the right to look into processes",
-    native=12.0,
+    native=16.0,
 )
 
 LOOKS, APART = 3, 0.7
 """How often a rank is looked at, and the seconds in between."""
-ONE, NATIVE = 1.5, 8.0
+ONE, NATIVE = 1.5, 12.0
 """Seconds that py-spy is given for a rank; with the frames of libraries, whose symbols it reads first."""
 ALL = 2.4
 """Seconds after which no further look begins."""
@@ -55,10 +55,11 @@ class Watched:
     looks: list[tuple[Frame, ...]] = field(default_factory=list)
     switches: list[int] = field(default_factory=list)
     reason: str = ""
+    instead: str = ""
 
     def saw(self, found: Looked) -> None:
         if isinstance(found, NoStackError):
-            self.reason = str(found)
+            self.reason, self.instead = str(found), found.instead
         elif found.main is not None and found.main.frames:
             self.looks.append(found.main.frames)
 
@@ -132,15 +133,21 @@ def _count(host: Host, watched: Sequence[Watched]) -> None:
 
 
 def _judged(host: Host, job: Job, watched: Sequence[Watched], watched_for: float) -> Iterator[Fact]:
-    stacks, refused = [], defaultdict(list)
+    stacks: list[RankStack] = []
+    refused: dict[tuple[str, str], list[Rank]] = defaultdict(list)
     for one in watched:
         stack = one.stack(_handlers(host, one.rank))
         if stack is not None:
             stacks.append(stack)
         else:
-            refused[one.reason or "has no main thread that runs Python"].append(one.rank.rank)
-    for reason, members in refused.items():
-        yield failed("stack.frames", f"{names(members)}: {reason}", host.node)
+            refused[one.reason or "has no main thread that runs Python", one.instead].append(one.rank)
+    for (reason, instead), members in refused.items():
+        told = f"{names([rank.rank for rank in members])}: {reason}"
+        told += f"; run: {instead.replace('PID', str(members[0].pid))}" if instead else ""
+        yield failed("stack.frames", told, host.node)
+    if host.native and (late := [one for one in watched if one.looks and one.reason]):
+        reason = f"{names([one.rank.rank for one in late])}: no frames of libraries: {late[0].reason}"
+        yield failed("stack.frames", reason, host.node)
     if not stacks:
         return
     pids = {one.rank.rank: one.rank.pid for one in watched}

@@ -13,6 +13,8 @@ PROCESS = re.compile(r"Process (\d{1,9}): ?(.*)")
 THREAD = re.compile(r'Thread (0x[0-9A-Fa-f]{1,16}|\d{1,20})(?: \(([\w+]+)\))?(?:: "([^"]*)")?')
 FRAME = re.compile(r"\s{2,}(\S.*?) \(([^()]*?)(?::(\d{1,7}))?\)")
 MAIN = "MainThread"
+LONGEST = 100
+"""Letters of a function's name that are kept; in C++ a name can hold thousands."""
 
 
 def from_text(lines: Iterable[str], path: str = "") -> list[Stack]:
@@ -26,7 +28,7 @@ def from_text(lines: Iterable[str], path: str = "") -> list[Stack]:
         elif found and found[-1].threads and (frame := FRAME.fullmatch(line.rstrip())):
             frames = found[-1].threads[-1][2]
             if len(frames) < MOST_FRAMES:
-                frames.append(Frame(frame[1], frame[2], int(frame[3] or 0), frame[2]))
+                frames.append(Frame(_short(frame[1]), frame[2], int(frame[3] or 0), frame[2]))
     return [stack for one in found if (stack := one.stack(path)).threads]
 
 
@@ -74,9 +76,15 @@ def from_json(text: str, path: str = "") -> list[Stack]:
 
 def _frame(given: dict[str, Any]) -> Frame:
     path = str(given.get("filename") or "")
-    return Frame(
-        str(given.get("name") or "?"), str(given.get("short_filename") or path), _number(given.get("line")), path
-    )
+    shown = str(given.get("short_filename") or path)
+    return Frame(_short(str(given.get("name") or "?")), shown, _number(given.get("line")), path)
+
+
+def _short(name: str) -> str:
+    """A function without the long arguments of its templates; addresses differ between processes and tell nothing."""
+    if name.startswith("0x"):
+        return "?"
+    return name if len(name) <= LONGEST else f"{name[:LONGEST].partition('<')[0]}<…>"
 
 
 def _number(value: object) -> int:

@@ -16,18 +16,23 @@ from probes.node.interface.model import why
 from probes.node.interface.processes import Rank
 
 NAME = "py-spy"
+COMMAND = f"{NAME} dump --pid PID"
 INSTALL = "py-spy is not installed: pip install 'pdoctor[stacks]', or pip install py-spy in the job's environment"
 SYS_PTRACE = 1 << 19
 """Bit of the capability CAP_SYS_PTRACE (linux/capability.h)."""
 SCOPES = {
-    "1": "kernel.yama.ptrace_scope is 1: only a parent may look into a process",
-    "2": "kernel.yama.ptrace_scope is 2: only root may look into a process",
-    "3": "kernel.yama.ptrace_scope is 3: nobody may look into a process until the next boot",
+    "1": "only a parent may look into a process (kernel.yama.ptrace_scope is 1)",
+    "2": "only root may look into a process (kernel.yama.ptrace_scope is 2)",
+    "3": "nobody may look into a process until the next boot (kernel.yama.ptrace_scope is 3)",
 }
 
 
 class NoStackError(Exception):
-    """The stack of a process could not be read; str() says why."""
+    """The stack of a process could not be read; str() says why, `instead` what a person can run (PID stands in it)."""
+
+    def __init__(self, reason: str, instead: str = "") -> None:
+        super().__init__(reason)
+        self.instead = instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ class PySpy:
         except OSError as error:
             raise NoStackError(f"{self.path}: {why(error)}") from None
         if ran.status:
-            raise NoStackError(self._refusal(rank, ran.error))
+            raise self._refusal(rank, ran.error)
         try:
             found = from_json(ran.out, f"{NAME} dump --pid {rank.pid}")
         except StackError as error:
@@ -61,20 +66,21 @@ class PySpy:
             raise NoStackError("has no thread that runs Python")
         return found[0]
 
-    def _refusal(self, rank: Rank, error: str) -> str:
+    def _refusal(self, rank: Rank, error: str) -> NoStackError:
         lines = [line.strip() for line in error.splitlines() if line.strip()]
         told = next((line.removeprefix("Error: ") for line in lines if line.startswith("Error")), "")
         if "ermission" not in error and "not permitted" not in error:
-            return f"{NAME}: {(told or (lines or ['it failed'])[-1])[:160]}"
-        command = f"{NAME} dump --pid {rank.pid}"
+            return NoStackError(f"{NAME}: {(told or (lines or ['it failed'])[-1])[:160]}")
         if os.geteuid() == 0 and not _may_trace(self.host):
-            return f"this container may not look into processes (start it with --cap-add SYS_PTRACE): {command}"
+            return NoStackError(
+                "this container may not look into processes: start it with --cap-add SYS_PTRACE", COMMAND
+            )
         with suppress(OSError):
             if os.geteuid() and os.stat(self.host.path(rank.proc)).st_uid != os.geteuid():
-                return f"the ranks belong to another user: sudo {command}"
+                return NoStackError("they belong to another user", f"sudo {COMMAND}")
             if scope := SCOPES.get(self.host.text("/proc/sys/kernel/yama/ptrace_scope")):
-                return f"{scope}: sudo {command}"
-        return f"not permitted: sudo {command}"
+                return NoStackError(scope, f"sudo {COMMAND}")
+        return NoStackError("not permitted", f"sudo {COMMAND}")
 
 
 def _may_trace(host: Host) -> bool:
