@@ -1,8 +1,8 @@
-"""`python -m bench`: measures the reasoning, the planner's search, and the readers of logs, traces and dumps."""
+"""`python -m bench`: measures reasoning, search, the readers of logs, traces and dumps, and the interface."""
 
 from __future__ import annotations
 
-from bench import flight_recorder, logs, reasoning, search, trace
+from bench import flight_recorder, logs, reasoning, search, trace, tui
 
 if __name__ == "__main__":
     reasoning.main()
@@ -10,3 +10,4 @@ if __name__ == "__main__":
     logs.main()
     trace.main()
     flight_recorder.main()
+    tui.main()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from doctor.engine.model import Finding
-from doctor.rulebase.model import Remedy
+from doctor.rulebase.model import Remedy, Severity
 from doctor.session.analyze import Material, judge
 from doctor.session.answers import Answers, add_answers
 from doctor.session.report import Report
@@ -39,8 +39,11 @@ class Session:
         plan = self.report.planned.plan if self.report.planned else None
         if plan is not None:
             return plan.taken
-        firsts = (next((name for name, _, of in remedies(self.report) if of is root), "") for root in alarming(self))
-        return tuple(name for name in firsts if name)
+        firsts: dict[str, str] = {}
+        for name, _, root in remedies(self.report):
+            if root.severity in (Severity.FATAL, Severity.DEGRADED):
+                firsts.setdefault(root.rule.id, name)
+        return tuple(firsts.values())
 
 
 def begin(material: Material, answers: Answers) -> Session:
@@ -78,10 +81,6 @@ def remedies(report: Report) -> Iterator[tuple[str, Remedy, Finding]]:
         for remedy in root.rule.remedies:
             if not remedy.avoid:
                 yield f"{root.rule.id}:{remedy.id}", remedy, root
-
-
-def alarming(session: Session) -> list[Finding]:
-    return [root for root in session.report.diagnosis.roots if root.severity in ("fatal", "degraded")]
 
 
 def _anew(session: Session, material: Material, told: Answers) -> Session:

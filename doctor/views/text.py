@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import IO
 
 from rich.text import Text
@@ -58,7 +58,8 @@ class TextReport:
 
     def __init__(self, report: Report, lang: str, verbose: bool, page: Page) -> None:
         self.report, self.lang, self.verbose, self.page = report, lang, verbose, page
-        self.labelled = {source: event for event in _events(report) for source in (event.source, *event.context)}
+        self.labelled: dict[Source, Event] = {}
+        """The events that quoted lines are of, filled as findings are told."""
 
     def say(self, key: str, **values: object) -> str:
         return say(self.lang, key, **values)
@@ -112,6 +113,7 @@ class TextReport:
 
     def evidence(self, finding: Finding) -> None:
         """One line for each signal that holds, the strongest first; all lines when asked."""
+        self._label(event for outcome in finding.outcomes for event in outcome.events)
         none = finding.rule.condition.none
         shown = [o for o in finding.outcomes if o.truth is Truth.TRUE and o.sources and o.signal not in none]
         shown.sort(key=lambda outcome: -outcome.weight)
@@ -133,6 +135,9 @@ class TextReport:
                 self.page.beside("", more, COLUMN, style="dim")
         if hidden:
             self.page.beside("", say_count(self.lang, "evidence.hidden", hidden), COLUMN, style="dim")
+
+    def _label(self, events: Iterable[Event]) -> None:
+        self.labelled.update((source, event) for event in events for source in (event.source, *event.context))
 
     def _alike(self, events: Sequence[Event], sources: int = 0) -> str:
         """How many more lines like the one shown there are, and on which ranks; of facts, how many more sources."""
@@ -229,6 +234,7 @@ class TextReport:
             head = ""
 
     def unexplained(self) -> None:
+        self._label(self.report.diagnosis.unexplained)
         alike: dict[str, list[Event]] = {}
         for event in present.unexplained(self.report):
             alike.setdefault(event.name, []).append(event)
@@ -327,10 +333,3 @@ class TextReport:
             line = Text(visible(f"{fact.name} = {present.value(fact.value)}"))
             line.append(visible(f"  {fact.entity}"), "cyan").append(visible(f"  {place}"), "dim")
             self.page.wrapped(line, indent=2, hang=4)
-
-
-def _events(report: Report) -> list[Event]:
-    found = list(report.diagnosis.unexplained)
-    for finding in report.diagnosis.findings:
-        found += [event for outcome in finding.outcomes for event in outcome.events]
-    return found

@@ -69,11 +69,13 @@ class FindingsScreen(StepScreen):
         yield plain("", Text(f" {symbol} {self.say(f'verdict.{diagnosis.verdict}')}  ", style).append(
             visible(present.headline(report, lang)), "bold"
         ))  # fmt: skip
+        effects: dict[str, list[Finding]] = {}
+        for finding in diagnosis.findings:
+            effects.setdefault(finding.explained_by or "", []).append(finding)
         for root in diagnosis.roots:
             yield self._finding(root, report, " ")
-            for finding in diagnosis.findings:
-                if finding.explained_by == root.rule.id:
-                    yield self._finding(finding, report, "   └ ", self.say("tui.findings.follows"))
+            for finding in effects.get(root.rule.id, []):
+                yield self._finding(finding, report, "   └ ", self.say("tui.findings.follows"))
             for follow in root.follows:
                 what = present.event_meaning(report, follow.event, lang)
                 place = present.places([f"rank:{rank}" for rank in follow.ranks], lang) if follow.ranks else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -66,9 +67,9 @@ class PlanScreen(StepScreen):
                 last, severity = root.rule.id, str(root.severity)
                 head = Text(f" {present.SYMBOLS[severity]} ", STYLES[severity])
                 yield plain("", head.append(f"{last}  {visible(root.rule.title.get(lang))}", "bold"))
-            yield plain(name, self._line(name, remedy, root, name in taken))
+            yield Row(name, partial(self._line, remedy, root, name in taken), name)
 
-    def _line(self, name: str, remedy: Remedy, root: Finding, taken: bool) -> Text:
+    def _line(self, remedy: Remedy, root: Finding, taken: bool, width: int) -> Text:
         session, lang = self.session, self.pdoctor.lang
         line = Text("   ").append("[x] " if taken else "[ ] ", "bold blue" if taken else "")
         line.append(visible(remedy.title.get(lang)), "bold" if taken else "")
