@@ -42,7 +42,7 @@ def diagnose(store: FactStore, rulebase: RuleBase, asked: frozenset[str] = froze
     situation = Situation(store, dict(rulebase.events))
     usable = [rule for rule in rulebase.rules.values() if rule.status != "deprecated"]
     found, ruled_out = candidates(usable, situation)
-    explained = {candidate.rule.id: consequences(candidate, situation) for candidate in found}
+    explained = {candidate.rule.id: consequences(candidate, situation, found) for candidate in found}
     folded = parents(found, explained)
     lost = compete(found, folded, explained)
     findings = [_finding(c, explained[c.rule.id], folded, lost, situation) for c in found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from doctor.engine.candidates import Candidate, is_symptom
@@ -23,9 +24,16 @@ class Consequences:
         return frozenset(id(event) for events in self.events.values() for event in events)
 
 
-def consequences(candidate: Candidate, situation: Situation) -> Consequences:
-    """What `candidate` explains: the events its rule names and every line that always follows a failure."""
-    found = Consequences(rules=tuple(e.rule for e in candidate.rule.explains if e.rule))
+def consequences(candidate: Candidate, situation: Situation, others: Iterable[Candidate] = ()) -> Consequences:
+    """What `candidate` explains: the events its rule names and every line that always follows a failure, and of the
+    `others` those that its rule names, where they are in the places that it asks for."""
+    named_rules = {e.rule: e.same for e in candidate.rule.explains if e.rule}
+    apart = {
+        other.rule.id
+        for other in others
+        if (same := named_rules.get(other.rule.id, "job")) != "job" and not _together(candidate, other, same, situation)
+    }
+    found = Consequences(rules=tuple(rule for rule in named_rules if rule not in apart))
     own = {id(event) for event in candidate.events}
     named = [(consequence.event, consequence) for consequence in candidate.rule.explains if consequence.event]
     if candidate.symptoms:
@@ -37,6 +45,27 @@ def consequences(candidate: Candidate, situation: Situation) -> Consequences:
         ]
         if events:
             found.events[name] = events
+    return found
+
+
+def _together(cause: Candidate, other: Candidate, same: str, situation: Situation) -> bool:
+    """Is every place of `other` one of the cause's? A cause of which no rank is known is where its node is; what has
+    no known place is nowhere."""
+    own = {place for entity in _places(cause) for place in situation.store.chain(entity)}
+    kinds = ("rank:",) if same == "rank" and any(place.startswith("rank:") for place in own) else ("rank:", "node:")
+    own = {place for place in own if place.startswith(kinds)}
+    theirs = [set(situation.store.chain(entity)) for entity in _places(other)]
+    return bool(theirs) and all(own & places for places in theirs)
+
+
+def _places(candidate: Candidate) -> set[str]:
+    """Where a candidate is: its entities and those of its events."""
+    found = {entity for entity in candidate.entities if not entity.startswith(("job", "run:"))}
+    for event in candidate.events:
+        if event.rank is not None:
+            found.add(f"rank:{event.rank}")
+        elif event.host:
+            found.add(f"node:{event.host}")
     return found
 
 

@@ -100,7 +100,11 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Explains:
-    """What follows from the cause and folds under it: an event, or the findings of another rule."""
+    """What follows from the cause and folds under it: an event, or the findings of another rule.
+
+    `same` is job, node or rank: where it must have been. A finding is on the same rank also where only the node of the
+    cause is known.
+    """
 
     event: str = ""
     rule: str = ""

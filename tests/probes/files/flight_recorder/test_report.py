@@ -63,6 +63,49 @@ def test_what_the_logs_say_of_the_hang_folds_under_the_verdict(tmp_path: Path, a
     assert root(analyzed(tmp_path)[1]) == ("HNG023", "rank-stuck-on-cpu", ["rank:3"])
 
 
+def stuck_device(folder: Path, log: str) -> Path:
+    """The device of rank 4 on n3 is stuck; rank 0 runs on n1; the job's other file holds `log`."""
+    job = world(8)
+    job.call((4,), "all_reduce", "3", done=False)
+    job.call((5,), "all_reduce", "3")
+    job.call(range(8), "all_gather_base", "0", done=False)
+    job.write(folder)
+    for rank, host in ((0, "n1"), (4, "n3")):
+        line = f"{host}:1120:1420 [{rank}] NCCL INFO comm 0x7f rank {rank} nranks 8 cudaDev {rank} busId 89000"
+        (folder / f"rank{rank}.log").write_text(f"{line} - Init COMPLETE\n")
+    (folder / "other.log").write_text(log)
+    return folder
+
+
+XID = "Nov 29 10:00:00 {} kernel: [ 9121.4] NVRM: Xid (PCI:0000:c1:00): {}, pid=1291, name=python3, {}\n"
+LOST = (79, "GPU has fallen off the bus.")
+FAULT = (31, "Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_0 faulted @ 0x7f2a_00000000.")
+
+
+@pytest.mark.parametrize(("xid", "rule"), [(LOST, "HW009"), (FAULT, "HW013")])
+def test_a_failed_device_explains_the_hang_of_a_rank_on_its_node(
+    xid: tuple[int, str], rule: str, tmp_path: Path, analyzed: Analyzed
+) -> None:
+    assert root(analyzed(stuck_device(tmp_path, XID.format("n3", *xid)))[1])[0] == rule
+
+
+@pytest.mark.parametrize(("xid", "rule"), [(LOST, "HW009"), (FAULT, "HW013")])
+def test_a_failed_device_of_another_node_explains_nothing_of_it(
+    xid: tuple[int, str], rule: str, tmp_path: Path, analyzed: Analyzed
+) -> None:
+    findings = analyzed(stuck_device(tmp_path, XID.format("n1", *xid)))[1]["findings"]
+    assert {one["rule"] for one in findings if one["role"] == "root"} == {"HNG024", rule}
+
+
+@pytest.mark.parametrize(("rank", "roots"), [(4, {"HW013"}), (0, {"HNG024", "HW013"})])
+def test_an_illegal_access_explains_the_hang_of_its_own_rank_only(
+    rank: int, roots: set[str], tmp_path: Path, analyzed: Analyzed
+) -> None:
+    log = f"[rank{rank}]: RuntimeError: CUDA error: an illegal memory access was encountered\n"
+    findings = analyzed(stuck_device(tmp_path, log))[1]["findings"]
+    assert {one["rule"] for one in findings if one["role"] == "root"} == roots
+
+
 def test_dumps_in_which_all_is_over_are_healthy(tmp_path: Path, analyzed: Analyzed) -> None:
     status, report = analyzed(world().write(tmp_path))
     assert (status, report["verdict"], report["findings"]) == (0, "healthy", [])
