@@ -18,12 +18,13 @@ from doctor.session.inputs import InputError, collect
 from doctor.session.notes import Note
 from doctor.session.report import Input
 from doctor.session.spool import Spool
-from probes.node.interface.host import Host, this_host
+from probes.node.interface.host import WINDOW, Host, this_host
 from probes.node.interface.model import Place, Probe, ProbeSpec, Text, failed
 from probes.node.interface.processes import ranks_here
 from probes.node.interface.registry import probes
 
 __all__ = [
+    "WINDOW",
     "Host",
     "JobHere",
     "Outcome",

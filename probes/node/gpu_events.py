@@ -12,12 +12,11 @@ from probes.node.interface.nvml import NoNvmlError, asked, nvml
 
 SPEC = ProbeSpec(
     "gpu_events",
-    "Xid errors that NVIDIA GPUs report while this looks, by NVML",
+    "Xid errors that NVIDIA GPUs report while this looks, by NVML (--window SECONDS)",
     ("gpu.xid_events",),
+    watches=True,
 )
 
-WINDOW = 1.0
-"""Seconds for which events are waited for, while other probes read."""
 MOST = 1000
 """Events that are taken: a GPU in trouble may report hundreds of them a second."""
 
@@ -25,7 +24,7 @@ MOST = 1000
 def probe(host: Host) -> Iterator[Given]:
     try:
         with nvml() as library:
-            yield from _events(library, host, WINDOW)
+            yield from _events(library, host, host.window)
     except NoNvmlError as error:
         yield failed("gpu.xid_events", str(error), host.node, "NVML")
 

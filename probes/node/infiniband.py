@@ -1,10 +1,10 @@
-"""InfiniBand and RoCE ports by sysfs: state, rate, GIDs, and counters of faults twice, a second apart."""
+"""InfiniBand and RoCE ports by sysfs: state, rate, GIDs, and counters of faults at both ends of a window."""
 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
+from time import sleep
 
 from doctor.facts.model import Fact
 from probes.node.interface.host import Host
@@ -13,13 +13,12 @@ from probes.node.interface.pasted import as_pasted
 
 SPEC = ProbeSpec(
     "infiniband",
-    "ports in /sys/class/infiniband: state, rate, GIDs, counters of faults and how they grow in a second",
+    "ports in /sys/class/infiniband: state, rate, GIDs, counters of faults and how they grow (--window SECONDS)",
     ("nic.*", "node.ib_devices", "node.ib_device_files"),
+    watches=True,
 )
 
 CLASS, FILES = "/sys/class/infiniband", "/dev/infiniband"
-WINDOW = 1.0
-"""Seconds between the two samples of the counters."""
 STATES = {
     "state": "state",
     "phys_state": "phys state",
@@ -52,7 +51,7 @@ def probe(host: Host) -> Iterator[Fact]:
         yield from _port(host, device, port)
     samples = [_sample(host, ports)]
     if samples[0]:
-        time.sleep(WINDOW)
+        sleep(host.window)
         samples.append(_sample(host, ports))
     yield from as_pasted(host, "grep . counters", "\n".join(line for lines in samples for line in lines), CLASS)
 

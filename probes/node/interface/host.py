@@ -13,6 +13,8 @@ from pathlib import Path
 
 MOST_TEXT = 1 << 20
 MOST_OUTPUT = 8 << 20
+WINDOW = 1.0
+"""Seconds for which counters and events are watched, unless a person asks for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ def run(command: Sequence[str], seconds: float) -> Ran:
 @dataclass(frozen=True, slots=True)
 class Host:
     """`name` is what facts call the node; `python` the job's interpreter, `job` and `pid` the job, where a person named
-    them; `native` asks for the frames of libraries too."""
+    them; `native` asks for the frames of libraries too; `window` is how long counters and events are watched, in s."""
 
     name: str
     root: Path = Path("/")
@@ -48,6 +50,7 @@ class Host:
     job: str = ""
     pid: int = 0
     native: bool = False
+    window: float = WINDOW
     clock: Callable[[], float] = time.time
     run: Callable[[Sequence[str], float], Ran] = run
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from doctor.facts.model import Fact, Quality, Source, Value
-from probes.node.interface.host import Host
+from probes.node.interface.host import WINDOW, Host
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,8 @@ class ProbeSpec:
 
     `looks_at` says what it reads, `provides` the facts it may give (`gpu.*` for all of a family); `seconds` is the
     time it is given, `native` the time where frames of libraries are asked for; `privilege` says what it cannot see
-    without, none when any user sees all of it. All probes of this folder are free: they read, and change nothing.
+    without, none when any user sees all of it; `watches` that it looks on for the host's `window`, of which the usual
+    one is part of `seconds`. All probes of this folder are free: they read, and change nothing.
     """
 
     name: str
@@ -25,9 +26,11 @@ class ProbeSpec:
     seconds: float = 2.0
     privilege: str = ""
     native: float = 0.0
+    watches: bool = False
 
     def time_on(self, host: Host) -> float:
-        return max(self.native if host.native else 0.0, self.seconds)
+        longer = max(host.window - WINDOW, 0.0) if self.watches else 0.0
+        return max(self.native if host.native else 0.0, self.seconds) + longer
 
 
 @dataclass(frozen=True, slots=True)

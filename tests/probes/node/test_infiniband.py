@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,6 @@ from tests.probes.node.hosts import host_of, known
 
 COUNTERS = ("symbol_error", "link_downed", "port_rcv_errors", "port_xmit_discards")
 NO_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(infiniband, "WINDOW", 0.0)
 
 
 def port(device: str, layer: str = "InfiniBand", **changed: str) -> dict[str, str]:
@@ -40,7 +36,7 @@ def port(device: str, layer: str = "InfiniBand", **changed: str) -> dict[str, st
 
 
 def node(root: Path, *ports: Mapping[str, str]) -> Host:
-    return host_of(root, {name: text for files in ports for name, text in files.items()})
+    return replace(host_of(root, {name: text for files in ports for name, text in files.items()}), window=0.0)
 
 
 def causes(host: Host) -> set[str]:
@@ -90,3 +86,30 @@ def test_gids_of_roce_with_their_version_and_address(tmp_path: Path) -> None:
     assert found["nic.gids", "nic:n1/mlx5_0"] == ("0 v2 link-local", "3 v2 192.0.2.5")
     assert found["nic.gid_roce_v2_index", "nic:n1/mlx5_0"] == 3
     assert found["nic.netdev", "nic:n1/mlx5_0"] == "eth2"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "cause"),
+    [
+        ("counters", "link_downed", "ib-link-flap"),
+        ("hw_counters", "packet_seq_err", "lossy-network"),
+        ("hw_counters", "rp_cnp_handled", ""),
+    ],
+)
+def test_what_a_port_counts_while_it_is_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, name: str, cause: str
+) -> None:
+    counter = f"/sys/class/infiniband/mlx5_0/ports/1/{kind}/{name}"
+    host = node(tmp_path, *(port(f"mlx5_{n}") for n in range(2)), {counter: "7\n"})
+    monkeypatch.setattr(infiniband, "sleep", lambda seconds: (tmp_path / counter.lstrip("/")).write_text("5007\n"))
+    outcomes = look(host, ["infiniband"])
+    samples = [str(f.value) for f in outcomes[0].facts if f.name == "nic.counters" and "mlx5_0" in f.entity]
+    assert [f"'{name}={count}'" in sample for sample, count in zip(samples, (7, 5007), strict=True)] == [True, True]
+    report = judge(read_node(outcomes, load_rulebase()), Answers())
+    assert cause in {finding.rule.cause for finding in report.diagnosis.findings} | {""}
+
+
+def test_a_longer_window_is_given_its_time(tmp_path: Path) -> None:
+    host = node(tmp_path, port("mlx5_0"))
+    assert infiniband.SPEC.time_on(replace(host, window=1.0)) == infiniband.SPEC.seconds
+    assert infiniband.SPEC.time_on(replace(host, window=31.0)) == infiniband.SPEC.seconds + 30
