@@ -23,7 +23,7 @@ ROOTS, SIGNALS, REMEDIES, RIVALS, STEPS, GAPS = 5, 4, 3, 3, 3, 6
 LONGEST, DIFF_LINES = 600, 120
 """Characters of a log line, lines of a diff."""
 SYMBOLS = {"healthy": "✓", "problem": "✗", "undetermined": "?"}
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&$])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<#|~!&$])")
 _LIVE = re.compile(r"@|#\d|://|www\.", re.IGNORECASE)
 
 
@@ -133,10 +133,13 @@ def _remedies(report: Report, root: Finding, lang: str) -> Iterator[str]:
             yield ""
         if told := plan_report.estimate(report, root.rule.id, remedy.id, lang):
             yield from (f"   {plain(told)}", "")
-    for remedy in root.rule.remedies:
-        if remedy.avoid:
-            why = f" — {plain(remedy.why.get(lang))}" if remedy.why else ""
-            yield from (f"**{say(lang, 'head.avoid')}**: {plain(remedy.title.get(lang))}{why}", "")
+    avoided = [remedy for remedy in root.rule.remedies if remedy.avoid]
+    if avoided:
+        yield from (f"**{say(lang, 'html.avoid')}**", "")
+    for remedy in avoided:
+        why = f" — {plain(remedy.why.get(lang))}" if remedy.why else ""
+        yield f"- {plain(remedy.title.get(lang))}{why}"
+    yield ""
 
 
 def _unexplained(report: Report, lang: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from doctor.engine.model import Finding, Outcome
 from doctor.facts.model import Event, Source
 from doctor.rulebase.truth import Truth
 from doctor.views import present
-from doctor.views.html.context import Context, capped, folded, items
+from doctor.views.html.context import Context, folded, items
 from doctor.views.markup import Markup, el, text
 from doctor.views.quote import excerpt
 
@@ -102,15 +102,18 @@ def _marked(line: str, patterns: Iterable[str]) -> Markup:
 
 
 def _alike(context: Context, sources: Sequence[Source], events: Sequence[Event]) -> Markup | None:
-    """The other lines that show the same."""
+    """The other lines that show the same; of very many the first are kept, and all are counted."""
     if not sources:
         return None
     ranks = {f"rank:{event.rank}" for event in events[1:] if event.rank is not None}
-    summary = context.count("html.alike", len(sources))
+    many = max(len(sources), len(events) - 1)
+    summary = context.count("html.alike", many)
     if ranks:
         summary += f" · {present.places(ranks, context.lang)}"
     lines = [
         text(el("span", place(context, source), class_="place"), " ", el("code", excerpt(source.text, 160)))
         for source in sources
     ]
-    return folded(summary, items(capped(context, lines, ALIKE), "alike"))
+    rest = many - min(len(lines), ALIKE)
+    more = el("p", context.say("html.cut", n=rest), class_="dim") if rest else None
+    return folded(summary, items(lines[:ALIKE], "alike"), more)

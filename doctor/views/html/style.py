@@ -164,7 +164,8 @@ svg.bar text{font-size:10px}
 @media print{
 html{font-size:10.5pt}body{background:#fff}.top fieldset,nav,.skip,.screen{display:none}
 .root,figure,.verdict{break-inside:auto;border-color:#bbb}figure,.log,pre,tr{break-inside:avoid}
-h2,h3,h4,summary{break-after:avoid}.top,nav,main,footer{max-width:none;padding:0}
+h2,h3,h4,summary{break-after:avoid}
+.root details::details-content{content-visibility:visible}.top,nav,main,footer{max-width:none;padding:0}
 rect,.badge,.hit,mark,.diff span{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 }
 """
