@@ -48,15 +48,15 @@ def is_loads(path: Path) -> bool:
 
 def read_loads(files: Sequence[tuple[Path, str]]) -> LoadsReading:
     """Facts of `files`, each of which `is_loads` takes for loads. Those of one step and layer are added up: they are
-    the counts of several ranks."""
+    the counts of several ranks. Files that are named by steps are of these steps."""
     from probes.files.expert_loads import arrays, from_arrays, texts
     from probes.files.expert_loads.facts import facts
     from probes.files.expert_loads.judge import judge
-    from probes.files.expert_loads.model import LoadError, Loads
+    from probes.files.expert_loads.model import LoadError, Loads, steps_of
 
     reading = LoadsReading()
     loads, first = Loads(), ""
-    for path, name in files:
+    for (path, name), loads.step in zip(files, steps_of([name for _, name in files]), strict=True):
         odd = loads.odd
         try:
             (from_arrays if arrays.kind_of(path) else texts).read(path, loads)

@@ -39,6 +39,8 @@ TYPES = {
     "ByteStorage": "u1",
 }
 """Typed storages by name and their element, little-endian."""
+WIDTHS = {"f4": 4, "f8": 8, "f2": 2, "bf16": 2, "i8": 8, "i4": 4, "i2": 2, "i1": 1, "u1": 1}
+"""Bytes of an element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,11 @@ class Tensor:
     shape: tuple[int, ...]
     stride: tuple[int, ...]
 
+    @property
+    def last(self) -> int:
+        """The place of its last element in the storage."""
+        return self.offset + sum((n - 1) * s for n, s in zip(self.shape, self.stride, strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class _Type:
@@ -59,7 +66,9 @@ class _Type:
     name: str
 
 
-class _Unpickler(pickle.Unpickler):
+class Unpickler(pickle.Unpickler):
+    """Knows the names that tensors need, and refuses any other."""
+
     def find_class(self, module: str, name: str, /) -> Any:
         if module in ("torch", "torch.storage") and name in TYPES:
             return _Type(name)
@@ -73,6 +82,8 @@ class _Unpickler(pickle.Unpickler):
 
     def persistent_load(self, pid: Any, /) -> Any:
         if isinstance(pid, tuple) and len(pid) >= 3 and pid[0] == "storage" and isinstance(pid[1], _Type):
+            if len(pid) > 5 and pid[5] is not None:
+                raise LoadError("holds a view of a storage, as PyTorch before 0.4 wrote it: that is not read")
             return str(pid[2]), TYPES[pid[1].name]
         raise LoadError("refers to an object outside the file, which is no storage: it was not opened further")
 
@@ -90,12 +101,16 @@ def _parameter(tensor: Any, *_: Any) -> Any:
 
 
 def kind_of(path: Path) -> str:
-    """npy, npz or torch by content; nothing for any other file."""
+    """npy, npz, torch or legacy (torch before it wrote zip archives) by content; nothing for any other file."""
+    from probes.files.expert_loads.legacy import is_legacy
+
     try:
         with path.open("rb") as file:
-            head = file.read(8)
+            head = file.read(16)
         if head.startswith(NPY):
             return "npy"
+        if is_legacy(head):
+            return "legacy"
         if not head.startswith(ZIP):
             return ""
         if not 0 < _list_size(path) <= LONGEST_LIST:
@@ -124,6 +139,11 @@ def npy_arrays(path: Path) -> Iterator[tuple[str, np.ndarray]]:
     """The array of a `.npy` file, under the file's name."""
     with path.open("rb") as file:
         yield path.name.rpartition(".npy")[0] or path.name, _npy(file)
+
+
+def npz_names(path: Path) -> list[str]:
+    with zipfile.ZipFile(path) as archive:
+        return [name.removesuffix(".npy") for name in archive.namelist()]
 
 
 def npz_arrays(path: Path) -> Iterator[tuple[str, np.ndarray]]:
@@ -166,48 +186,54 @@ def tensors(path: Path) -> Mapping[str, Tensor]:
     if len(data) > LARGEST_PICKLE:
         raise LoadError(f"its list of tensors holds more than {LARGEST_PICKLE:,} bytes")
     try:
-        told = _Unpickler(io.BytesIO(data)).load()
+        told = Unpickler(io.BytesIO(data)).load()
     except LoadError:
         raise
     except Exception as error:  # a damaged pickle raises nearly anything
         raise LoadError(f"its list of tensors is damaged: {str(error)[:120] or type(error).__name__}") from None
-    return dict(_named(told, path.name.rpartition(".")[0], 0))
+    return dict(named(told, path.name.rpartition(".")[0], 0))
 
 
-def _named(told: Any, name: str, depth: int) -> Iterator[tuple[str, Tensor]]:
+def named(told: Any, name: str, depth: int) -> Iterator[tuple[str, Tensor]]:
+    """The tensors of an object by the keys and places that lead to them."""
     if isinstance(told, Tensor):
         yield name, told
     elif depth < MOST_DEPTH and isinstance(told, dict):
         for key, value in told.items():
-            yield from _named(value, f"{name}.{str(key)[:200]}" if depth else str(key)[:200], depth + 1)
+            yield from named(value, f"{name}.{str(key)[:200]}" if depth else str(key)[:200], depth + 1)
     elif depth < MOST_DEPTH and isinstance(told, list | tuple) and len(told) <= MOST_MEMBERS:
         for place, value in enumerate(told):
-            yield from _named(value, f"{name}.{place}", depth + 1)
+            yield from named(value, f"{name}.{place}", depth + 1)
 
 
 def torch_arrays(path: Path, wanted: Mapping[str, Tensor]) -> Iterator[tuple[str, np.ndarray]]:
     """The data of some tensors."""
-    import numpy as np
-
     with zipfile.ZipFile(path) as archive:
         root = next(n for n in archive.namelist() if n == "data.pkl" or n.endswith("/data.pkl"))[: -len("data.pkl")]
         for name, tensor in wanted.items():
-            half = tensor.element == "bf16"
-            dtype = np.dtype("<u2" if half else "<" + tensor.element)
-            last = tensor.offset + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride, strict=True))
             if 0 in tensor.shape:
                 continue
-            if (last + 1) * dtype.itemsize > MOST_BYTES:
+            needed = (tensor.last + 1) * WIDTHS[tensor.element]
+            if needed > MOST_BYTES:
                 raise LoadError(f"{name} holds more than {MOST_BYTES:,} bytes")
             try:
                 with archive.open(f"{root}data/{tensor.key}") as file:
-                    data = file.read((last + 1) * dtype.itemsize)
+                    data = file.read(needed)
             except (KeyError, zipfile.BadZipFile, OSError, RuntimeError, EOFError) as error:
                 raise LoadError(f"the data of {name} cannot be read: {str(error)[:120]}") from None
-            flat = np.frombuffer(data[: len(data) // dtype.itemsize * dtype.itemsize], dtype=dtype)
-            if len(flat) <= last:
-                raise LoadError(f"the data of {name} end early")
-            if half:
-                flat = (flat.astype(np.uint32) << 16).view(np.float32)
-            steps = tuple(s * flat.itemsize for s in tensor.stride)
-            yield name, np.lib.stride_tricks.as_strided(flat[tensor.offset :], tensor.shape, steps, writeable=False)
+            yield name, shaped(name, tensor, data)
+
+
+def shaped(name: str, tensor: Tensor, data: bytes) -> np.ndarray:
+    """The tensor as an array over the raw data of its storage."""
+    import numpy as np
+
+    half = tensor.element == "bf16"
+    dtype = np.dtype("<u2" if half else "<" + tensor.element)
+    flat = np.frombuffer(data[: len(data) // dtype.itemsize * dtype.itemsize], dtype=dtype)
+    if len(flat) <= tensor.last:
+        raise LoadError(f"the data of {name} end early")
+    if half:
+        flat = (flat.astype(np.uint32) << 16).view(np.float32)
+    steps = tuple(s * flat.itemsize for s in tensor.stride)
+    return np.lib.stride_tricks.as_strided(flat[tensor.offset :], tensor.shape, steps, writeable=False)

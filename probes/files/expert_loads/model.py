@@ -16,6 +16,7 @@ NAMED = re.compile(
 
 NOT_COUNTS = re.compile(r"bias|loss|prob|logit|capacity|time|grad|weight|coef", re.IGNORECASE)
 _LAYER = re.compile(r"(?:layers?|blocks?|h)[._/ -]?(\d{1,4})(?!\d)", re.IGNORECASE)
+_STEP = re.compile(r"(?:global_?step|steps?|iter(?:ation)?s?)[._=-]?(\d{1,9})(?!\d)", re.IGNORECASE)
 _NUMBER = re.compile(r"(\d{1,4})(?!.*\d)")
 
 FEWEST, MOST_EXPERTS = 2, 4096
@@ -34,13 +35,14 @@ class LoadError(Exception):
 class Loads:
     """`rows` maps (step, layer) to the tokens of each expert; `of_rank` is what a rank's experts got in all.
 
-    A step of -1 stands for the whole run.
+    A step of -1 stands for the whole run, or for `step` where the name of the file gives one.
     """
 
     rows: dict[tuple[int, str], list[float]] = field(default_factory=dict)
     of_rank: dict[int, float] = field(default_factory=dict)
     odd: int = 0
     values: int = 0
+    step: int = -1
 
     def add(self, step: int, layer: str, tokens: Iterable[float]) -> None:
         """Adds the tokens of one layer in one step to what is known of it; odd ones are left out and counted."""
@@ -54,7 +56,7 @@ class Loads:
         self.values += len(given)
         if self.values > MOST_VALUES:
             raise LoadError(f"holds more than {MOST_VALUES:,} numbers")
-        known = self.rows.setdefault((step, layer), given)
+        known = self.rows.setdefault((step if step >= 0 else self.step, layer), given)
         if known is not given:
             known += [0.0] * (len(given) - len(known))
             for place, value in enumerate(given):
@@ -68,11 +70,18 @@ class Loads:
         self.values += 1
         if self.values > MOST_VALUES:
             raise LoadError(f"holds more than {MOST_VALUES:,} numbers")
-        known = self.rows.setdefault((step, layer), [])
+        known = self.rows.setdefault((step if step >= 0 else self.step, layer), [])
         known += [0.0] * (expert + 1 - len(known))
         known[expert] += tokens
         if rank >= 0:
             self.of_rank[rank] = self.of_rank.get(rank, 0.0) + tokens
+
+
+def steps_of(names: Sequence[str]) -> list[int]:
+    """The step that each file is named by, where they are named by several; else -1."""
+    found = [_STEP.findall(name.replace("\\", "/").rpartition("/")[2]) for name in names]
+    steps = [int(numbers[-1]) if numbers else -1 for numbers in found]
+    return steps if len({step for step in steps if step >= 0}) > 1 else [-1] * len(names)
 
 
 def layer_of(name: str) -> str:
@@ -84,6 +93,7 @@ def layer_of(name: str) -> str:
 def is_name(name: str) -> bool:
     """Is this what counts of tokens are called?"""
     last = re.split(r"[./]", name)[-1]
+    last = _STEP.sub("", last).strip("_- ") or last
     return bool(NAMED.search(last)) and not NOT_COUNTS.search(last)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from probes.files import parquet
-from probes.files.expert_loads.model import LoadError, Loads, is_name, layer_of
+from probes.files.expert_loads.model import MOST_VALUES, LoadError, Loads, is_name, layer_of
 from probes.files.parquet import ParquetError
 
 HEAD = 1 << 16
@@ -95,13 +95,46 @@ def _json(path: Path, loads: Loads) -> None:
             raise LoadError("is nested beyond any table") from None
     bad = 0
     with path.open("rb") as file:
+        lines = _Lines(loads)
         while line := file.readline(LONGEST_LINE):
             try:
                 if line.strip():
-                    _take(json.loads(line), loads, -1, "")
+                    lines.take(json.loads(line))
             except (ValueError, RecursionError):
                 bad += 1
+    lines.finish()
     loads.odd += bad
+
+
+class _Lines(Loads):
+    """Documents, one a line. Where whole layers come again and nothing states a step or a rank, each time is a step."""
+
+    __slots__ = ("_found", "_whole")
+
+    def __init__(self, whole: Loads) -> None:
+        super().__init__()
+        self._whole = whole
+        self._found: dict[str, list[list[float]]] = {}
+
+    def take(self, told: Any) -> None:
+        of_rank = isinstance(told, dict) and any(_RANK.match(str(key)) for key in told)
+        _take(told, self._whole if of_rank else self, -1, "")
+
+    def add(self, step: int, layer: str, tokens: Iterable[float]) -> None:
+        given = list(tokens)
+        self.values += len(given)
+        if step >= 0 or self.values > MOST_VALUES:
+            self._whole.add(step, layer, given)
+        else:
+            self._found.setdefault(layer, []).append(given)
+
+    def add_one(self, step: int, layer: str, expert: int, tokens: float, rank: int = -1) -> None:
+        self._whole.add_one(step, layer, expert, tokens, rank)
+
+    def finish(self) -> None:
+        for layer, times in self._found.items():
+            for number, tokens in enumerate(times):
+                self._whole.add(number if len(times) > 1 and self._whole.step < 0 else -1, layer, tokens)
 
 
 def _take(told: Any, loads: Loads, step: int, layer: str, named: bool = False, depth: int = 0) -> None:

@@ -113,6 +113,25 @@ def as_torch(folder: Path, counts: Counts) -> Path:
     )
 
 
+def as_legacy(folder: Path, counts: Counts) -> Path:
+    """As torch.save wrote it before it wrote zip archives: torch's own file where the packed one has the same data."""
+    packed = as_torch(folder, counts)
+    with zipfile.ZipFile(packed) as archive:
+        told_ = archive.read("archive/data.pkl")
+        raw = {name.rpartition("/")[2]: archive.read(name) for name in archive.namelist() if "/data/" in name}
+    packed.unlink()
+    machine = {"protocol_version": 1001, "little_endian": True}
+    with (folder / "a.pt").open("wb") as file:
+        pickle.dump(0x1950A86A20F9469CFC6C, file, protocol=2)
+        pickle.dump(1001, file, protocol=2)
+        pickle.dump(machine, file, protocol=2)
+        file.write(told_)
+        pickle.dump(list(raw), file, protocol=2)
+        for data in raw.values():
+            file.write((len(data) // 8).to_bytes(8, "little") + data)
+    return folder / "a.pt"
+
+
 def as_json(folder: Path, counts: Counts) -> Path:
     told_ = {"tokens_per_expert": {f"layer_{n}": counts[0, n].tolist() for n in range(LAYERS)}}
     (folder / "a.json").write_text(json.dumps(told_, indent=1))
@@ -159,7 +178,7 @@ def as_parquet(folder: Path, counts: Counts) -> Path:
     return folder / "a.parquet"
 
 
-FORMS = (as_npy, as_npz, as_torch, as_json, as_lines, as_records, as_csv, as_wide, as_parquet)
+FORMS = (as_npy, as_npz, as_torch, as_legacy, as_json, as_lines, as_records, as_csv, as_wide, as_parquet)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -195,6 +214,37 @@ def test_drift_and_trend_are_told_beyond_chance(tmp_path: Path) -> None:
     facts = told(as_npy(tmp_path, counts))
     assert isinstance(facts["experts.drift"], float) and facts["experts.drift"] > 0.1
     assert facts["experts.steps"] == 30
+
+
+def drifting() -> Counts:
+    counts = even(30)
+    for step in range(30):
+        counts[step, 1, 3] += 300 * step
+    return counts
+
+
+def test_lines_without_steps_follow_each_other_in_time(tmp_path: Path) -> None:
+    lines = [{"tokens_per_expert": layers.tolist()} for layers in drifting()]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    facts = told(tmp_path / "a.jsonl")
+    assert facts["experts.steps"] == 30
+    assert isinstance(facts["experts.drift"], float) and facts["experts.drift"] > 0.1
+    ranks = [{"rank": rank, "tokens_per_expert": even()[0].tolist()} for rank in range(8)]
+    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, ranks)))
+    assert told(tmp_path / "b.jsonl")["experts.steps"] == 0
+    assert told(tmp_path / "b.jsonl")["experts.tokens"] == 8 * LAYERS * 16_000
+
+
+def test_files_named_by_steps_are_steps_and_others_are_added_up(tmp_path: Path) -> None:
+    paths = []
+    for step, layers in enumerate(drifting()):
+        paths.append(tmp_path / f"loads_step{step * 100:06d}.npy")
+        np.save(paths[-1], layers)
+    assert all(map(is_loads, paths))
+    facts = told(*paths)
+    assert facts["experts.steps"] == 30
+    assert isinstance(facts["experts.drift"], float) and facts["experts.drift"] > 0.1
+    assert told(paths[0])["experts.steps"] == 0
 
 
 def test_a_layer_that_uses_two_experts_has_collapsed(tmp_path: Path) -> None:
@@ -291,6 +341,35 @@ def test_other_files_are_none(tmp_path: Path) -> None:
         assert not is_loads(path), path.name
 
 
+def test_old_tensor_files_that_would_run_code_are_refused_and_cut_ones_told(tmp_path: Path) -> None:
+    path = as_legacy(tmp_path, uneven())
+    whole = path.read_bytes()
+    for cut in (20, 60, len(whole) // 3, len(whole) - 1200):
+        path.write_bytes(whole[:cut])
+        assert not told(path) and remarks(path)
+    marker = tmp_path / "ran"
+
+    class Bad:
+        def __reduce__(self) -> Any:
+            return os.system, (f"touch {marker}",)
+
+    path.write_bytes(whole[:15] + pickle.dumps(1001, 2) + pickle.dumps({}, 2) + pickle.dumps(Bad(), 2))
+    assert not told(path) and "refers to" in remarks(path)
+    assert not marker.exists()
+
+
+def test_arrays_without_names_are_told_by_their_numbers_or_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, *uneven()[0])
+    assert is_loads(path)
+    assert told(path)["experts.layers"] == LAYERS and told(path)["experts.worst_layer"] == "2"
+    np.savez(path, np.arange(16), np.arange(100, 132))
+    assert is_loads(path)
+    assert not told(path) and "carry no names (arr_0, arr_1)" in remarks(path)
+    np.savez(path, np.random.default_rng(0).normal(size=(4, 16)))
+    assert not is_loads(path)
+
+
 def test_archives_of_other_things_are_still_opened(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "logs.zip", "w") as archive:
         archive.writestr("a.log", "step 1\n")
@@ -318,7 +397,7 @@ def test_the_command_tells_uneven_from_even(
     assert roots(tmp_path, capsys) == ["moe-load-imbalance"]
 
 
-@pytest.mark.parametrize("form", [as_npz, as_torch])
+@pytest.mark.parametrize("form", [as_npz, as_torch, as_legacy])
 def test_archives_with_changed_bytes_end_nothing(form: Callable[[Path, Counts], Path], tmp_path: Path) -> None:
     path = form(tmp_path, uneven())
     data = path.read_bytes()
