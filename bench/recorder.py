@@ -1,9 +1,9 @@
 """What the recorder costs a job: pairs of steps with and without it, in one run of two data-parallel ranks on the CPU.
 
 The same model is trained with the recorder's hooks at work and at rest, in turns of a few steps each, so that what else
-runs on the machine meets both alike. The cost is told three times: as the difference of the medians of a step by the clock and by
-processor time, and, since the noise of a shared machine is larger than that, as the share of a step that the recorder's
-own code takes.
+runs on the machine meets both alike. The cost is told three times: as the difference of the medians of a step by the
+clock and by processor time, and, since the noise of a shared machine is larger than that, as the share of a step that
+the recorder's own code takes.
 """
 
 from __future__ import annotations
