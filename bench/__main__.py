@@ -1,8 +1,8 @@
-"""`python -m bench`: measures reasoning, search, the readers of logs, traces and dumps, and the interface."""
+"""`python -m bench`: measures reasoning, search, the readers of logs, traces and dumps, the recorder, and the interface."""
 
 from __future__ import annotations
 
-from bench import flight_recorder, logs, reasoning, search, trace, tui
+from bench import flight_recorder, logs, reasoning, recorder, search, trace, tui
 
 if __name__ == "__main__":
     reasoning.main()
@@ -10,4 +10,5 @@ if __name__ == "__main__":
     logs.main()
     trace.main()
     flight_recorder.main()
+    recorder.main()
     tui.main()
