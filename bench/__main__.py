@@ -1,4 +1,4 @@
-"""`python -m bench`: measures reasoning, search, the readers of logs, traces and dumps, the recorder, and the interface."""
+"""`python -m bench`: measures reasoning, search, readers of logs, traces and dumps, the recorder, and the interface."""
 
 from __future__ import annotations
 
