@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from probes.node.interface.connected import circles
 from probes.node.interface.host import Host
 
 OWN_RANKS, OWN_SIZES = ("RANK",), ("WORLD_SIZE",)
@@ -22,13 +24,19 @@ NAMES = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE", "MASTER_PORT")
 NO_NAME = ("", "none")
 LIBRARIES = ("/libtorch", "/libnccl", "/librccl", "/libgloo", "/libhccl", "/xla_extension", "/libmpi")
 """A program whose place Slurm or MPI alone told is a rank when it has loaded one of these: they tell shells as well."""
+THREADS = ("pt_gloo", "pt_nccl", "pt_tcpstore", "gloo_", "NCCL ")
+"""How threads of PyTorch's process groups, of gloo and of NCCL are called; a scheduler's worker that merely loaded
+PyTorch has none."""
 MOST, MOST_MAPS, FIELDS = 1 << 20, 8 << 20, 20
 
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A process that is a rank: its place, its environment, its command line. `size` counts the ranks of the job,
-    `here` those that were started on this node (0 if that is not told), `began` is in clock ticks since the boot."""
+    """A process that is a rank: its place, its environment, its command line.
+
+    `size` counts the ranks of the job (0 if not known), `here` those that were started on this node (0 if that is not
+    told); `began` is in clock ticks since the boot; `told` is false where only the order of processes tells the rank.
+    """
 
     pid: int
     parent: int
@@ -40,6 +48,7 @@ class Rank:
     here: int = 0
     session: int = 0
     began: int = 0
+    told: bool = True
 
     @property
     def proc(self) -> str:
@@ -128,9 +137,41 @@ def ranks_here(host: Host) -> Ranks:
             continue  # it ended meanwhile
         if rank is not None:
             found[rank.pid] = rank
-    jobs = tuple(sorted(_jobs(host, found), key=lambda job: (-len(job.ranks), job.ranks[0].began)))
+    known = [*_jobs(host, found), *_untold(host)]
+    jobs = tuple(sorted(known, key=lambda job: (-len(job.ranks), job.ranks[0].began)))
     chosen = next((job for job in jobs if _is_wanted(host, job)), None)
     return Ranks(chosen.ranks if chosen else (), jobs, hidden)
+
+
+def _untold(host: Host) -> Iterator[Job]:
+    """Jobs whose ranks set their place for themselves, as a script does that forks or spawns: processes with threads
+    that communicate, connected with each other. They count in the order in which they began."""
+    began: dict[int, tuple[int, int]] = {}
+    for name in os.listdir(host.path("/proc")):
+        with suppress(OSError):
+            if not name.isdecimal() or int(name) == os.getpid() or not _is_python(_command(host, int(name))):
+                continue
+            if _number(_environ(host, int(name)), RANKS) is None and _trains(host, int(name)):
+                fields = _status(host, int(name))
+                if _communicates(host, int(name)):
+                    began[int(name)] = (int(fields[19]), int(name))
+    for circle in circles(host, began):
+        with suppress(OSError):
+            order = sorted(circle.pids, key=lambda pid: began[pid])
+            size = len(order) if circle.alone else 0
+            yield Job(tuple(_untold_rank(host, pid, number, size) for number, pid in enumerate(order)))
+
+
+def _untold_rank(host: Host, pid: int, number: int, size: int) -> Rank:
+    fields = _status(host, pid)
+    one = Rank(pid, int(fields[1]), number, number, _environ(host, pid), _command(host, pid), size, told=False)
+    return replace(one, session=int(fields[3]), began=int(fields[19]))
+
+
+def _communicates(host: Host, pid: int) -> bool:
+    """Does a thread of it belong to PyTorch's process groups, to gloo or to NCCL, by its name?"""
+    folder = f"/proc/{pid}/task"
+    return any(host.text(f"{folder}/{thread}/comm").startswith(THREADS) for thread in os.listdir(host.path(folder)))
 
 
 def _is_wanted(host: Host, job: Job) -> bool:
@@ -184,18 +225,16 @@ def _status(host: Host, pid: int) -> list[str]:
 
 
 def _rank(host: Host, pid: int) -> Rank | None:
-    command = tuple(host.text(f"/proc/{pid}/cmdline", MOST).rstrip("\0").split("\0"))
+    command = _command(host, pid)
     if not command[0]:
         return None  # a thread of the kernel, or a process that has ended and waits to be reaped
-    python = os.path.basename(command[0]).startswith("python")
+    python = _is_python(command)
     try:
-        environment = host.text(f"/proc/{pid}/environ", MOST)
+        environ = _environ(host, pid)
     except PermissionError:
         if python:
             raise
         return None
-    pairs = (part.partition("=") for part in environment.split("\0"))
-    environ = {name: value for name, sign, value in pairs if sign}
     rank, size, local = (_number(environ, names) for names in (RANKS, SIZES, LOCAL))
     if rank is None or size is None:
         return None
@@ -207,6 +246,19 @@ def _rank(host: Host, pid: int) -> Rank | None:
         return None
     one = Rank(pid, int(fields[1]), rank, local, environ, command, size)
     return replace(one, here=_number(environ, LOCAL_SIZES) or 0, session=int(fields[3]), began=int(fields[19]))
+
+
+def _command(host: Host, pid: int) -> tuple[str, ...]:
+    return tuple(host.text(f"/proc/{pid}/cmdline", MOST).rstrip("\0").split("\0"))
+
+
+def _is_python(command: Sequence[str]) -> bool:
+    return os.path.basename(command[0]).startswith("python")
+
+
+def _environ(host: Host, pid: int) -> dict[str, str]:
+    pairs = (part.partition("=") for part in host.text(f"/proc/{pid}/environ", MOST).split("\0"))
+    return {name: value for name, sign, value in pairs if sign}
 
 
 def _trains(host: Host, pid: int) -> bool:

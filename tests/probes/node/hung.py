@@ -58,6 +58,14 @@ def train(how):
             time.sleep(0.01)
 
 torch.set_num_threads(1)
+if sys.argv[1] == "forks":
+    while os.environ["LOCAL"] != "3" and os.fork() == 0:
+        os.environ["LOCAL"] = str(int(os.environ["LOCAL"]) + 1)
+    os.environ["RANK"] = os.environ["LOCAL"]
+    dist.init_process_group("gloo")
+    if dist.get_rank() == 1 and os.fork() == 0:
+        time.sleep(3600)  # a worker, which holds the sockets of its rank
+    train("data")
 if sys.argv[1] == "gone":
     print("ready", flush=True)
     if os.environ["RANK"] == "2":
@@ -109,10 +117,13 @@ def job(folder: Path, how: str, torchrun: bool = True, ranks: int = RANKS) -> It
                 head = [PYTHON, "-m", "torch.distributed.run", "--nproc-per-node", str(ranks), "--nnodes", "1"]
                 head += ["--master-addr", "127.0.0.1", "--master-port", str(running.port)]
                 running.processes.append(_start([*head, str(script), how], folder, settings, log))
-            for rank in range(0 if torchrun else ranks):
+            for rank in range(0 if torchrun or how == "forks" else ranks):
                 place = {"RANK": rank, "WORLD_SIZE": ranks, "LOCAL_RANK": rank, "MASTER_PORT": running.port}
                 own = {"MASTER_ADDR": "127.0.0.1", **{name: str(value) for name, value in place.items()}}
                 running.processes.append(_start([PYTHON, str(script), how], folder, {**settings, **own}, log))
+            if how == "forks":
+                place = {"MASTER_ADDR": "127.0.0.1", "WORLD_SIZE": "4", "LOCAL": "0", "MASTER_PORT": str(running.port)}
+                running.processes.append(_start([PYTHON, str(script), how], folder, {**settings, **place}, log))
             _wait_until(lambda: running.log.read_bytes().count(b"ready") >= ranks, running)
             yield running
         finally:

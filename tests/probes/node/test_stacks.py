@@ -76,6 +76,19 @@ def test_a_rank_that_was_killed_is_named_while_the_others_wait_for_it(tmp_path: 
 
 @needs_torch
 @needs_py_spy
+def test_ranks_that_a_script_forks_are_found_by_their_connections(tmp_path: Path) -> None:
+    with job(tmp_path, "forks", torchrun=False) as running:
+        time.sleep(1.0)
+        host = replace(this_host(), pid=running.processes[0].pid)
+        report = judge(read_node(look(host, ["job", "stacks"]), load_rulebase()), Answers())
+    assert report.store.get("job.ranks_here").value == (0, 1, 2, 3)  # type: ignore[union-attr]
+    (root,) = report.diagnosis.roots
+    assert (root.rule.id, root.entities) == ("HNG051", ("rank:2",))
+    assert any("order in which they began" in str(fact.value) for fact in report.store.failed())
+
+
+@needs_torch
+@needs_py_spy
 def test_of_two_jobs_the_one_that_hangs_is_told_from_the_one_that_runs(tmp_path: Path) -> None:
     first, second = tmp_path / "runs", tmp_path / "hangs"
     first.mkdir(), second.mkdir()
