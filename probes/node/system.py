@@ -1,7 +1,8 @@
-"""The kernel and what it makes of the machine: modules, parameters, IOMMU, memory, processors, NUMA, governor."""
+"""The kernel and what it makes of the machine: modules, IOMMU, memory, huge pages, processors, NUMA, governor."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 
@@ -13,11 +14,12 @@ from probes.node.interface.pasted import as_pasted
 
 SPEC = ProbeSpec(
     "system",
-    "kernel, loaded modules (GPUDirect RDMA), driver and kernel parameters, IOMMU, memory, processors, NUMA, governor",
+    "kernel, modules (GPUDirect RDMA), parameters, IOMMU, memory and huge pages, processors, NUMA, governor, IMEX",
     (
         *("node.kernel", "node.kernel_cmdline", "node.modules", "node.peermem_loaded", "node.iommu", "node.load"),
         *("node.memory_total", "node.memory_available", "node.swap_total", "node.swap_used", "node.cpus"),
         *("node.cpu_governor", "node.numa_nodes", "node.numa_nodes_without_cpus", "node.numa_balancing"),
+        *("node.huge_pages", "node.huge_pages_free", "node.transparent_huge_pages", "node.imex_channels"),
         *("node.local_ports", "node.rp_filter", "node.pid_max", "node.somaxconn", "node.gsp_firmware"),
     ),
 )
@@ -26,6 +28,7 @@ MODULES, CPUS, NODES = "/sys/module", "/sys/devices/system/cpu", "/sys/devices/s
 WORTH = re.compile(r"nvidia\w*|nv_peer_mem|gdrdrv|mlx\w+|ib_\w+|rdma_\w+|efa|nouveau|amdgpu|irdma|bnxt_re|xpmem")
 PEER = ("nvidia_peermem", "nv_peer_mem")
 GROUPS = "/sys/kernel/iommu_groups"
+TRANSPARENT, CHANNELS = "/sys/kernel/mm/transparent_hugepage/enabled", "/dev/nvidia-caps-imex-channels"
 SETTINGS = (
     *("kernel/numa_balancing", "kernel/pid_max", "net/core/somaxconn", "net/ipv4/ip_local_port_range"),
     *("net/ipv4/conf/all/rp_filter", "net/ipv4/conf/default/rp_filter"),
@@ -41,7 +44,7 @@ MEMORY = {
 
 
 def probe(host: Host) -> Iterator[Fact]:
-    for part in (_kernel, _modules, _iommu, _memory, _processors, _numa):
+    for part in (_kernel, _modules, _iommu, _memory, _huge_pages, _processors, _numa, _imex):
         try:
             yield from part(host)
         except OSError as error:
@@ -99,6 +102,28 @@ def _memory(host: Host) -> Iterator[Fact]:
             free[match["key"]] = int(match["count"]) * 1024
     if len(free) == 2:
         yield measured("node.swap_used", free["SwapTotal"] - free["SwapFree"], host.node, path)
+
+
+def _huge_pages(host: Host) -> Iterator[Fact]:
+    """Reserved ones, and whether the kernel makes some by itself: the word in brackets is the one in force."""
+    names = {"HugePages_Total": "node.huge_pages", "HugePages_Free": "node.huge_pages_free"}
+    for number, line in enumerate(host.text("/proc/meminfo").splitlines(), 1):
+        key, _, count = line.partition(":")
+        if key in names and count.strip().isdecimal():
+            yield measured(names[key], int(count), host.node, "/proc/meminfo", line, number)
+    if host.path(TRANSPARENT).exists():
+        line = host.text(TRANSPARENT)
+        if match := re.search(r"\[(\w+)\]", line):
+            yield measured("node.transparent_huge_pages", match[1], host.node, TRANSPARENT, line, 1)
+
+
+def _imex(host: Host) -> Iterator[Fact]:
+    """Channels through which GPUs of several nodes share memory. Only a driver that knows of them makes the folder."""
+    if host.path(CHANNELS).exists():
+        names = host.names(CHANNELS)
+        open_ = [name for name in names if os.access(host.path(f"{CHANNELS}/{name}"), os.R_OK | os.W_OK)]
+        text = f"{len(open_)} of {len(names)} may be used"
+        yield measured("node.imex_channels", len(open_), host.node, CHANNELS, text)
 
 
 def _processors(host: Host) -> Iterator[Fact]:

@@ -16,8 +16,10 @@ FILES = {
     "/sys/module/ext4/version": "1\n",
     "/sys/kernel/iommu_groups/0/type": "DMA-FQ\n",
     "/sys/kernel/iommu_groups/1/type": "identity\n",
-    "/proc/meminfo": "MemTotal:       1000 kB\nMemFree:  10 kB\nMemAvailable: 500 kB\nSwapTotal: 100 kB\nSwapFree: 60 kB\n",
+    "/proc/meminfo": "MemTotal:       1000 kB\nMemFree:  10 kB\nMemAvailable: 500 kB\nSwapTotal: 100 kB\nSwapFree: 60 kB\n"
+    "HugePages_Total:    512\nHugePages_Free:     500\nHugepagesize:       2048 kB\n",
     "/proc/loadavg": "1.25 1.00 0.90 2/345 678\n",
+    "/sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
     "/sys/devices/system/cpu/online": "0-3\n",
     **{f"/sys/devices/system/cpu/cpu{n}/cpufreq/scaling_governor": "performance\n" for n in range(3)},
     "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor": "powersave\n",
@@ -59,3 +61,17 @@ def test_a_part_that_is_not_there_costs_its_own_facts_only(tmp_path: Path) -> No
     given = list(probe(host_of(tmp_path, {"/proc/sys/kernel/osrelease": "6.8.0\n"})))
     assert known(given)["node.kernel", NODE] == "6.8.0"
     assert {"node.memory", "node.processors", "node.iommu"} <= set(gaps(given))
+
+
+def test_huge_pages_and_what_makes_them(tmp_path: Path) -> None:
+    found = known(probe(host_of(tmp_path, FILES)))
+    assert (found["node.huge_pages", NODE], found["node.huge_pages_free", NODE]) == (512, 500)
+    assert found["node.transparent_huge_pages", NODE] == "madvise"
+    assert ("node.imex_channels", NODE) not in found
+
+
+def test_channels_between_nodes_where_the_driver_has_them(tmp_path: Path) -> None:
+    channels = {f"/dev/nvidia-caps-imex-channels/channel{n}": "" for n in range(2)}
+    assert known(probe(host_of(tmp_path / "a", FILES | channels)))["node.imex_channels", NODE] == 2
+    (tmp_path / "b/dev/nvidia-caps-imex-channels").mkdir(parents=True)
+    assert known(probe(host_of(tmp_path / "b", FILES)))["node.imex_channels", NODE] == 0
