@@ -76,6 +76,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "No rank can be blamed: {operation} of {size} B: {why}.",
         "无法归咎于某个 rank：{operation} {size} 字节：{why}。",
     ),
+    "narrowed": (
+        "It hangs among {names} ({count} of {ranks} ranks); tried {tries} times by halves.",
+        "在 {names} 之间会卡住（{ranks} 个 rank 中的 {count} 个）；按二分尝试 {tries} 次。",
+    ),
+    "narrowed_well": (
+        "It does not hang among {names}.",
+        "在 {names} 之间不会卡住。",
+    ),
     "wrong_values": (
         "Wrong results in {operation} of {size} B: {count} values.",
         "{operation} {size} 字节结果错误：{count} 个值。",

@@ -102,4 +102,6 @@ def _lost(result: Result) -> dict[str, Any] | None:
         "operation": lost.operation,
         "bytes": lost.bytes,
         "why": lost.why,
+        "hangs_among": list(lost.narrowed.ranks) if lost.narrowed else None,
+        "does_not_hang_among": [list(ranks) for ranks in lost.narrowed.passed] if lost.narrowed else [],
     }

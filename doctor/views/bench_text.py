@@ -87,10 +87,10 @@ def _remarks(result: Result, lang: str) -> list[tuple[str, str]]:
     """Everything below the table, the bad first, as (text, style)."""
     found: list[tuple[str, str]] = []
     if lost := result.lost:
-        names = ", ".join(result.name(rank) for rank in lost.ranks[:MOST_NAMES])
-        names += f" (+{len(lost.ranks) - MOST_NAMES})" if len(lost.ranks) > MOST_NAMES else ""
+        names = _names(result, lost.ranks)
         values: dict[str, Any] = {"operation": lost.operation, "size": lost.bytes, "why": lost.why}
         found.append((_say(lang, "lost" if names else "stalled", names=names, **values), "bold red"))
+        found += _narrowed(result, lang)
     for row in (*result.rows, *(one.row for one in result.groups)):
         if row.wrong:
             text = _say(lang, "wrong_values", operation=row.operation, size=row.bytes, count=row.wrong)
@@ -102,6 +102,20 @@ def _remarks(result: Result, lang: str) -> list[tuple[str, str]]:
     for left in result.skipped:
         found.append((_say(lang, "skipped", operation=left.operation, size=left.bytes, why=left.why), "yellow"))
     return found
+
+
+def _narrowed(result: Result, lang: str) -> list[tuple[str, str]]:
+    narrowed = result.lost.narrowed if result.lost else None
+    if narrowed is None:
+        return []
+    counts: dict[str, object] = {"count": len(narrowed.ranks), "ranks": len(result.members), "tries": narrowed.tries}
+    found = [(_say(lang, "narrowed", names=_names(result, narrowed.ranks), **counts), "bold red")]
+    return found + [(_say(lang, "narrowed_well", names=_names(result, ranks)), "") for ranks in narrowed.passed]
+
+
+def _names(result: Result, ranks: tuple[int, ...]) -> str:
+    names = ", ".join(result.name(rank) for rank in ranks[:MOST_NAMES])
+    return names + (f" (+{len(ranks) - MOST_NAMES})" if len(ranks) > MOST_NAMES else "")
 
 
 def _groups(result: Result, lang: str) -> list[tuple[str, str]]:

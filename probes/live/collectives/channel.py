@@ -77,6 +77,29 @@ class Channel:
                 raise RanksLost(missing, why or f"did not come within {seconds:.0f} s")
             self._pump(POLL)
 
+    def again(self, world: int, seconds: float, alive: Callable[[], str]) -> None:
+        """Starts every rank anew, also those that hang, and waits for them. Raises RanksLost."""
+        for rank, connection in self.ranks.items():
+            self._send(rank, {"do": "again"})
+            if rank not in self.gone:
+                self.selector.unregister(connection.socket)
+                connection.socket.close()
+        self.ranks.clear()
+        self.gone.clear()
+        self.gather(world, seconds, alive)
+
+    def answers(self, orders: Mapping[int, Json], seconds: float) -> dict[int, Json]:
+        """Gives each rank its order: what is answered within `seconds`, which may be less than all."""
+        self.orders += 1
+        number, answers = self.orders, dict[int, Json]()
+        self._inbox = lambda rank, message: answers.setdefault(rank, message) if message.get("id") == number else None
+        for rank, order in orders.items():
+            self._send(rank, {**order, "id": number})
+        end = self.clock() + seconds
+        while not orders.keys() <= answers.keys() | self.gone.keys() and self.clock() < end:
+            self._pump(min(POLL, max(0.0, end - self.clock())))
+        return answers
+
     def ask(self, orders: Mapping[int, Json], seconds: float) -> dict[int, Json]:
         """Gives each rank its order and waits for all answers, at most `seconds`. Raises RanksLost."""
         self.orders += 1

@@ -47,6 +47,10 @@ def _facts(result: Result) -> Iterator[tuple[str, Value, str]]:
             yield "bench.lost_ranks", lost.ranks, "job"
         else:
             yield "bench.stalled", True, "job"
+        if narrowed := lost.narrowed:
+            yield "bench.stalled_among", narrowed.ranks, "job"
+            if narrowed.passed:
+                yield "bench.stalled_not_among", narrowed.passed[0], "job"
 
 
 def _rows(result: Result) -> Iterator[tuple[str, Value, str]]:

@@ -9,6 +9,7 @@ from statistics import median
 
 from probes.live.collectives.channel import Channel, Json, RanksLost
 from probes.live.collectives.grouped import GroupTest
+from probes.live.collectives.halving import Ranks, narrowed
 from probes.live.collectives.layout import Layout, host_edges
 from probes.live.collectives.model import OPERATIONS, Lost, Member, Result, Row, Skipped, row_of
 from probes.live.collectives.search import Verdict, drive, search
@@ -30,6 +31,9 @@ CALLS, ROW_TIME = (2, 20), 0.5
 """Fewest and most timed calls of a row, and about how many seconds they should take together."""
 
 PAIR_CALLS = 3
+
+LONGEST_TRY = 10.0
+"""Seconds that an operation is given among some of the ranks once it has hung among all."""
 
 MOST_NEARER = 4
 """Slow groups whose members are told apart by pairs."""
@@ -56,9 +60,12 @@ class Request:
     told: Callable[[str], None] = field(default=lambda text: None)
 
 
-def measure(channel: Channel, world: int, backend: str, request: Request, begun: float) -> Result:
+def measure(
+    channel: Channel, world: int, backend: str, request: Request, begun: float, alive: Callable[[], str] = str
+) -> Result:
     """The whole test over ranks that are connected. Ranks that do not answer end it, and are in the result.
 
+    `alive` says why the ranks of this machine have ended, nothing while they run.
     Raises LayoutError where the layout does not fit the ranks.
     """
     if request.layout is not None:
@@ -73,6 +80,8 @@ def measure(channel: Channel, world: int, backend: str, request: Request, begun:
             run.pairs()
     except RanksLost as lost:
         run.result = replace(run.result, lost=Lost(lost.ranks, run.doing, run.bytes, lost.why))
+        if not lost.ranks and world > 2:
+            run.narrow(alive)
     except _TimeUpError:
         pass
     return replace(run.result, rows=tuple(run.rows), skipped=tuple(run.skipped))
@@ -220,6 +229,36 @@ class _Run:
         return {
             name: self.bytes / max(_pair_seconds(answers[a]), 1e-9) for name, (a, _) in zip(names, ranks, strict=True)
         }
+
+    def narrow(self, alive: Callable[[], str]) -> None:
+        """Among which ranks the operation hangs in which all of them wait: tried with ranks that are started anew."""
+        lost = self.result.lost
+        assert lost is not None
+        known = lost.operation if lost.operation in OPERATIONS else "init"
+        limit = min(self.request.step, LONGEST_TRY)
+        orders_of: list[Json] = [{"do": "init"}]
+        orders_of += [{"do": known, "bytes": lost.bytes, "calls": 1}] if known != "init" else []
+
+        def hang(sets: list[Ranks]) -> list[Ranks]:
+            self.request.told(f"{known} among {', '.join(str(len(ranks)) for ranks in sets)} ranks")
+            if self._left() < 2 * limit:
+                raise _TimeUpError
+            self.channel.again(len(self.result.members), 2 * limit, alive)
+            left = [ranks for ranks in sets if len(ranks) > 1]
+            for order in [{"do": "init"}] + (
+                [{"do": known, "bytes": lost.bytes, "calls": 1}] if known != "init" else []
+            ):
+                tried = {rank: {**order, "members": list(ranks)} for ranks in left for rank in ranks}
+                answers = self.channel.answers(tried, limit)
+                well = {rank for rank, answer in answers.items() if "error" not in answer}
+                left = [ranks for ranks in left if well >= set(ranks)]
+            return [ranks for ranks in sets if len(ranks) > 1 and ranks not in left]
+
+        try:
+            found = narrowed([member.rank for member in self.result.members], hang)
+        except (RanksLost, _TimeUpError):
+            return
+        self.result = replace(self.result, lost=replace(lost, narrowed=found))
 
     def _all(self, order: Json) -> dict[int, Json]:
         return self._asked({member.rank: order for member in self.result.members})

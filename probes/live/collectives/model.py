@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any
 
+from probes.live.collectives.halving import Narrowed
 from probes.live.collectives.layout import Group
 from probes.live.collectives.search import Verdict
 from probes.live.collectives.siblings import Blame
@@ -76,12 +77,16 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The test ended because ranks did not answer. `ranks` is empty where all wait and nobody stands out."""
+    """The test ended because ranks did not answer. `ranks` is empty where all wait and nobody stands out.
+
+    `narrowed` then says among which ranks the operation hangs, where that was looked for.
+    """
 
     ranks: tuple[int, ...]
     operation: str
     bytes: int
     why: str
+    narrowed: Narrowed | None = None
 
 
 @dataclass(frozen=True, slots=True)

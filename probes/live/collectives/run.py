@@ -55,7 +55,7 @@ def run(
                     raise BenchError(lost.why) from None
                 return Result(backend, lost=Lost(lost.ranks, "start", 0, lost.why))
             used = str(channel.launched["backend"]) if channel.launched else channel.backends.get(0, "gloo")
-            result = measure(channel, world, used, request, begun)
+            result = measure(channel, world, used, request, begun, worker.ended)
             if result.lost and (words := worker.words()) and not result.lost.ranks:
                 result = replace(result, lost=replace(result.lost, why=f"{result.lost.why} ({words})"))
             return result

@@ -3,8 +3,9 @@
 It uses the standard library and the job's torch, nothing of pdoctor. It does what it is told over a socket, one JSON
 object a line, and answers each order with what it took. When the socket closes, it ends at once, wherever it hangs.
 
-orders:  {"id", "do": "init" | "group" | "pair" | "ping" | "bye" | OPERATION, "bytes"?, "calls"?, "peer"?, "group"?,
-         "members"?}: OPERATION runs among the members of `group`, or among all ranks
+orders:  {"id", "do": "init" | "group" | "pair" | "ping" | "again" | "bye" | OPERATION, "bytes"?, "calls"?, "peer"?,
+         "group"?, "members"?}: OPERATION runs among the members of `group`, or among all ranks, which are `members`
+         where "init" names some. "again" ends a rank, wherever it hangs, and starts it anew
 answers: {"hello": rank, "host", "token"}, {"id", "seconds": [...], "bytes", "wrong"} or {"id", "error"}, {"pong": id}
 """
 
@@ -26,6 +27,7 @@ from typing import Any
 Json = dict[str, Any]
 WARM_UP = 2
 PATTERN = 7
+AGAIN = 75  # the status of a rank that wants to be started anew
 
 
 class Channel:
@@ -56,6 +58,8 @@ class Channel:
                 order = json.loads(line)
                 if order["do"] == "ping":
                     self.say(pong=order["id"])
+                elif order["do"] == "again":
+                    os._exit(AGAIN)
                 else:
                     self.orders.put(order)
         except (OSError, ValueError):
@@ -79,8 +83,11 @@ class Rank:
         self.groups: dict[str, tuple[Any, list[int]]] = {}
         self.device = torch.device("cuda", local) if self.backend == "nccl" else torch.device("cpu")
 
-    def init(self) -> Json:
+    def init(self, order: Json) -> Json:
         torch, dist = self.torch, self.dist
+        if "members" in order:
+            self.rank, self.world = order["members"].index(self.rank), len(order["members"])
+            self.store = dist.PrefixStore("-".join(map(str, order["members"])), self.store)
         if self.backend == "nccl":
             torch.cuda.set_device(self.device)
         else:
@@ -201,7 +208,7 @@ class Rank:
 
     def obey(self, order: Json) -> Json:
         if order["do"] == "init":
-            return self.init()
+            return self.init(order)
         if order["do"] == "group":
             return self.group(order)
         return self.pair(order) if order["do"] == "pair" else self.collective(order)
@@ -275,20 +282,27 @@ def launch(settings: Json) -> None:
     channel.say(launch=world, backend=settings["backend"], token=settings["token"])
     if settings["backend"] == "gloo":
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    children = {}
-    for rank in range(world):
+
+    def start(rank: int, attempt: int) -> None:
         child = os.fork()
         if not child:
             try:
                 channel.socket.close()
-                store = dist.FileStore(settings["store"], world)
+                store = dist.FileStore(settings["store"] + str(attempt), world)
                 serve(rank, world, rank, settings, Channel(settings["report"], settings["token"]), store)
             finally:
                 os._exit(1)
-        children[child] = rank
+        children[child] = rank, attempt
+
+    children: dict[int, tuple[int, int]] = {}
+    for rank in range(world):
+        start(rank, 0)
     while children:
         child, status = os.wait()
-        rank = children.pop(child)
+        rank, attempt = children.pop(child)
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status) == AGAIN:
+            start(rank, attempt + 1)
+            continue
         ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
         if status:
             channel.say(ended=rank, how=ended, token=settings["token"])
@@ -306,15 +320,29 @@ def join(settings: Json) -> None:
     host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
     ours = rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
     limit = datetime.timedelta(seconds=settings["timeout"])
-    plain = dist.TCPStore(host, port, None, ours, limit, wait_for_workers=False)
-    store = dist.PrefixStore("pdoctor", plain)
-    if rank == 0:
-        store.set("report", json.dumps([settings["report"], settings["token"]]))
-        address, token = settings["report"], settings["token"]
-    else:
-        address, token = json.loads(store.get("report"))
-    address = address if rank == 0 else "tcp:" + host + ":" + address.rpartition(":")[2]
-    serve(rank, world, local, settings, Channel(address, token), store)
+    served = dist.TCPStore(host, port, None, True, limit, wait_for_workers=False) if ours else None
+    for attempt in range(1 << 20):
+        child = os.fork()
+        if not child:
+            try:
+                store = dist.PrefixStore("pdoctor", dist.TCPStore(host, port, None, False, limit))
+                if rank == 0:
+                    store.set("report", json.dumps([settings["report"], settings["token"]]))
+                    address, token = settings["report"], settings["token"]
+                else:
+                    address, token = json.loads(store.get("report"))
+                    address = "tcp:" + host + ":" + address.rpartition(":")[2]
+                store = dist.PrefixStore(str(attempt), store)
+                serve(rank, world, local, settings, Channel(address, token), store)
+            except BaseException as problem:
+                print(type(problem).__name__ + ": " + str(problem).split("\n")[0], file=sys.stderr, flush=True)
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+        if not (os.WIFEXITED(status) and os.WEXITSTATUS(status) == AGAIN):
+            break
+    del served
+    raise SystemExit(os.waitstatus_to_exitcode(status) and 1)
 
 
 def main() -> None:

@@ -63,6 +63,13 @@ class Hosts:
         match = ("u32", "match", "ip", "dst", f"10.77.0.{10 + other}/32", "flowid", "1:20")
         tc(name, "filter", "add", *device, "protocol", "ip", "parent", "1:", "prio", "1", *match)
 
+    def cut(self, one: int, other: int) -> None:
+        """Nothing that one host sends to the other arrives, and nobody says so: frames go to an address of no host."""
+        for here, there in ((one, other), (other, one)):
+            address = f"10.77.0.{10 + there}"
+            ip("neigh", "replace", address, "lladdr", "02:00:00:00:00:99", "dev", "eth0", "nud", "permanent",
+               namespace=self.names[here])  # fmt: skip
+
     def unplug(self, host: int) -> None:
         ip("link", "set", f"v{host}", "down", namespace=self.switch)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -36,7 +38,21 @@ def pairs_of(made: Hosts, monkeypatch: pytest.MonkeyPatch, request: Request = PA
     monkeypatch.setenv("PDOCTOR_TEST_NAMESPACES", ",".join(made.names))
     result = run(request, PYTHON, "gloo", len(made.names), script=SCRIPT)
     assert result is not None
+    assert not ranks_left()
     return result
+
+
+def ranks_left() -> list[str]:
+    """Processes of a test that still run once it has ended."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            ended = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+            ours = f"PDOCTOR_TEST_NAMESPACES={os.environ['PDOCTOR_TEST_NAMESPACES']}".encode()
+            if str(SCRIPT) in words and not ended and ours in (entry / "environ").read_bytes():
+                found.append(entry.name)
+    return found
 
 
 def blamed(result: Result) -> tuple[list[str], list[tuple[str, str]]]:
@@ -87,6 +103,31 @@ def test_groups_of_alike_hosts_are_as_quick_as_their_siblings(monkeypatch: pytes
         result = pairs_of(made, monkeypatch, GROUPS)
         assert (result.blames, result.lost) == ((), None)
         assert all(one.usual for one in result.groups)
+
+
+def test_two_hosts_that_cannot_meet_are_found_by_halves_where_all_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    with hosts(6) as made:
+        made.cut(1, 4)
+        request = Request(operations=("all_reduce",), sizes=(1024,), step=3, total=60)
+        result = pairs_of(made, monkeypatch, request)
+        assert result.lost is not None and result.lost.narrowed is not None, result.lost
+        assert result.lost.narrowed.ranks == (1, 4)
+        assert all(not {1, 4} <= set(ranks) for ranks in result.lost.narrowed.passed)
+
+
+def test_a_host_that_drops_out_in_a_collective_ends_it_within_the_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    with hosts(4) as made:
+        told = {"all_reduce 16384": lambda: made.unplug(2)}
+        request = Request(
+            ("all_reduce",), (4096, 16384), False, step=3, total=40, told=lambda text: told.get(text, int)()
+        )
+        begun = time.monotonic()
+        result = pairs_of(made, monkeypatch, request)
+        assert time.monotonic() - begun < 45
+        assert result.lost is not None and result.lost.operation == "all_reduce"
+        assert [row.bytes for row in result.rows] == [4096]
+        # Every rank lives and waits, so nobody is blamed at once; tried by halves, the host that is cut off remains.
+        assert result.lost.narrowed is not None and 2 in result.lost.narrowed.ranks
 
 
 def test_a_host_that_is_cut_off_is_among_the_two_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
