@@ -53,8 +53,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "html.unread": ("could not be seen: {text}", "未能看到：{text}"),
     # caps
     "html.more": (
-        "and {n} more; all are in the JSON at the end of this file",
-        "另有 {n} 项；全部在本文件末尾的 JSON 中",
+        "and {n} more; pdoctor analyze --json has all of them",
+        "另有 {n} 项；pdoctor analyze --json 列出全部",
     ),
     "html.cut": ("and {n} more", "另有 {n} 项"),
     "html.json": (
@@ -145,6 +145,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "html.of": ("of", "属于"),
     "html.rule": ("rule", "规则"),
     "html.reason": ("why not", "为何不是"),
+    "html.unseen": (
+        "{n} further rules were asked about, and no sign of them was seen.",
+        "另外考察了 {n} 条规则，没有看到任何迹象。",
+    ),
     "html.name": ("name", "名称"),
     "html.value": ("value", "值"),
     "html.source": ("read in", "出处"),

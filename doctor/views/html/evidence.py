@@ -82,7 +82,7 @@ def _line(number: int, line: str) -> Markup:
 def _hit(context: Context, source: Source, event: Event | None) -> Markup:
     spec = context.report.rulebase.events.get(event.name) if event else None
     patterns = spec.patterns if spec else ()
-    said = excerpt(source.text, LONGEST, patterns) or "–"
+    said = excerpt(present.quoted(source, context.lang), LONGEST, patterns) or "–"
     number = el("span", "▸", str(source.line) if source.line else "", class_="no")
     hint = el("span", context.say("html.hit"), class_="unseen")
     return el("div", number, hint, el("code", _marked(said, patterns)), class_="hit")
@@ -111,7 +111,11 @@ def _alike(context: Context, sources: Sequence[Source], events: Sequence[Event])
     if ranks:
         summary += f" · {present.places(ranks, context.lang)}"
     lines = [
-        text(el("span", place(context, source), class_="place"), " ", el("code", excerpt(source.text, 160)))
+        text(
+            el("span", place(context, source), class_="place"),
+            " ",
+            el("code", excerpt(present.quoted(source, context.lang), 160)),
+        )
         for source in sources
     ]
     rest = many - min(len(lines), ALIKE)

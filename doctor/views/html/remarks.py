@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import doctor
-from doctor.engine.model import Finding, Role
+from doctor.engine.model import Finding, Role, RuledOut
 from doctor.facts.model import Event, Fact
+from doctor.rulebase.truth import Truth
 from doctor.views import coverage, present
 from doctor.views.explain import Explanation
 from doctor.views.html.context import Context, capped, folded, items, section, table
@@ -15,8 +16,11 @@ from doctor.views.html.finding import line
 from doctor.views.json import SCHEMA
 from doctor.views.markup import Child, Markup, el, text
 from doctor.views.page import Page
+from doctor.views.quote import excerpt
 
-ALSO, UNEXPLAINED, STEPS, GAPS, RULED_OUT, FILES, REMARKS, VERSIONS, FACTS = 60, 12, 8, 60, 200, 300, 60, 60, 2_000
+ALSO, UNEXPLAINED, STEPS, GAPS, RULED_OUT, FILES, REMARKS, VERSIONS, FACTS = 60, 12, 8, 60, 100, 300, 60, 60, 2_000
+CONDITIONS, CONDITION = 2, 160
+"""Conditions that are quoted of a rule that was ruled out, and their characters."""
 
 
 def also(context: Context) -> Markup | None:
@@ -90,16 +94,46 @@ def looked_at(context: Context) -> Markup:
 
 
 def _ruled_out(context: Context) -> Markup | None:
-    found = context.report.diagnosis.ruled_out
-    if not found:
+    """What was considered because a sign of it was seen, the most believed first; of the others how many there are."""
+    every = context.report.diagnosis.ruled_out
+    if not every:
         return None
+    found = sorted(filter(_considered, every), key=lambda each: -each.belief)
     reasons = Explanation(context.report, context.lang, Page())
     rows = [
-        [text(el("span", each.rule.id, class_="id"), f" {each.rule.title.get(context.lang)}"), reasons.reason(each)]
+        [
+            text(
+                el("span", each.rule.id, class_="id"),
+                f" {each.rule.title.get(context.lang)} ",
+                el("span", f"{each.belief:.2f}", class_="dim"),
+            ),
+            text(reasons.reason(each), [el("code", why, class_="dim cond") for why in _against(each)]),
+        ]
         for each in found[:RULED_OUT]
     ]
-    told = table([context.say("html.rule"), context.say("html.reason")], rows)
-    return folded(f"{context.say('html.ruled_out')} · {len(found)}", told, _rest(context, len(found), RULED_OUT))
+    heads = [context.say(f"html.{key}") for key in ("rule", "reason")]
+    told = table(heads, rows) if rows else None
+    rest = len(every) - len(found)
+    unseen = el("p", context.say("html.unseen", n=rest), class_="dim") if rest else None
+    more = _rest(context, len(found), RULED_OUT, "html.cut")
+    return folded(f"{context.say('html.ruled_out')} · {len(every)}", told, more, unseen)
+
+
+def _considered(other: RuledOut) -> bool:
+    none = other.rule.condition.none
+    return any(outcome.truth is Truth.TRUE and outcome.signal not in none for outcome in other.outcomes)
+
+
+def _against(other: RuledOut) -> list[str]:
+    """What was looked for and not there, or was there and speaks against it."""
+    condition = other.rule.condition
+    wanted = {*condition.all, *condition.any}
+    return [
+        excerpt(outcome.text, CONDITION)
+        for outcome in other.outcomes
+        if (outcome.signal in wanted and outcome.truth is Truth.FALSE)
+        or (outcome.signal in condition.none and outcome.truth is Truth.TRUE)
+    ][:CONDITIONS]
 
 
 def _inputs(context: Context) -> Markup | None:
@@ -137,7 +171,7 @@ def _versions(context: Context) -> Markup:
     heads = [context.say(f"html.{key}") for key in ("name", "value", "of")]
     shown = table(heads, rows[:VERSIONS]) if rows else None
     own = items([f"pdoctor {doctor.__version__}", rules])
-    return folded(context.say("html.versions"), own, shown, _rest(context, len(rows), VERSIONS))
+    return folded(context.say("html.versions"), own, shown, _rest(context, len(rows), VERSIONS, "html.cut"))
 
 
 def facts(context: Context) -> Markup:
@@ -153,5 +187,5 @@ def facts(context: Context) -> Markup:
     return section("facts", context.say("html.facts"), told)
 
 
-def _rest(context: Context, many: int, most: int) -> Markup | None:
-    return el("p", context.say("html.more", n=many - most), class_="dim") if many > most else None
+def _rest(context: Context, many: int, most: int, key: str = "html.more") -> Markup | None:
+    return el("p", context.say(key, n=many - most), class_="dim") if many > most else None

@@ -112,6 +112,7 @@ table{border-collapse:collapse;width:100%;font-size:13.5px}
 th,td{text-align:left;vertical-align:top;padding:.28rem .9rem .28rem 0;
 border-bottom:1px solid var(--line);font-weight:400}
 thead th{color:var(--dim);font-size:12.5px}
+.cond{display:block}
 .compare tbody th{color:var(--dim);width:11rem}
 .num td{font-variant-numeric:tabular-nums;text-align:right}.num th:not(:first-child){text-align:right}
 .num{width:auto}.num th,.num td{min-width:5rem}

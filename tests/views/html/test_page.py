@@ -134,7 +134,7 @@ def test_a_page_of_a_thousand_ranks_and_thousands_of_findings_is_bounded(tmp_pat
     document = render(report, "en")
     found = checked(document.replace(found_json(document), ""))
     assert len(document) - len(found_json(document)) < 1_500_000
-    assert any("all are in the JSON" in word for word in found.words)
+    assert any("--json has all of them" in word for word in found.words)
 
 
 def crowded(report: Report, many: int = 4_000) -> Report:
@@ -194,3 +194,10 @@ def test_a_plan_is_shown_before_and_after(tmp_path: Path) -> None:
         assert part in shown, part
     assert '<span class="del">-    --micro-batch-size 4' in document
     assert document.count('class="pipe"') == 8
+
+
+def test_what_was_considered_and_ruled_out_says_why_and_the_rest_is_counted(tmp_path: Path) -> None:
+    document = render(analyze_paths([jobs.planned(tmp_path)]), "en")
+    part = document[document.index("Ruled out · ") :]
+    assert 'class="id">HNG009</span>' in part and "torch.watchdog_timeout" in part
+    assert re.search(r"\d+ further rules were asked about", part)
