@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from doctor.messages import LANGUAGES
+
 TEXTS: Mapping[str, tuple[str, str]] = {
     "head": (
         "{ranks} ranks on {hosts} host(s), {device}, {backend}{versions}",
@@ -84,8 +86,17 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "It does not hang among {names}.",
         "在 {names} 之间不会卡住。",
     ),
+    "live_refused": (
+        "no collective tests: {reason}, and they would slow it down; wait for its end, or add --force.",
+        "未做集合通信测试：{reason}，测试会拖慢它；请等待其结束，或加 --force。",
+    ),
     "wrong_values": (
         "Wrong results in {operation} of {size} B: {count} values.",
         "{operation} {size} 字节结果错误：{count} 个值。",
     ),
 }
+
+
+def say(lang: str, key: str, **values: object) -> str:
+    """A text in the language `lang`."""
+    return TEXTS[key][LANGUAGES.index(lang)].format(**values)

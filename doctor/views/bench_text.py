@@ -7,8 +7,7 @@ from typing import IO, Any
 from rich.cells import cell_len
 from rich.text import Text
 
-from doctor.messages import LANGUAGES
-from doctor.messages_bench import TEXTS
+from doctor.messages_bench import say
 from doctor.session.bench import GroupRow, Result, Row, common, expectation
 from doctor.views.page import Page
 from doctor.views.safe import visible
@@ -160,4 +159,4 @@ def _pairs(result: Result, lang: str) -> list[tuple[str, str]]:
 
 
 def _say(lang: str, key: str, **values: object) -> str:
-    return visible(TEXTS[key][LANGUAGES.index(lang)].format(**values))
+    return visible(say(lang, key, **values))

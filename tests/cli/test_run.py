@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from doctor.cli.main import run
 from tests.views.test_json import valid
+
+PYTHON = os.environ.get("PDOCTOR_TEST_PYTHON") or (sys.executable if find_spec("torch") else "")
 
 
 def test_the_report_lists_how_each_probe_went(capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,6 +34,14 @@ def test_the_log_that_is_named_is_part_of_it(tmp_path: Path, capsys: pytest.Capt
     log.write_text("[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.75 GiB.\n")
     assert run(["run", "--log", str(log), "--json"]) == 1
     assert any(str(log) == given["path"] for given in json.loads(capsys.readouterr().out)["inputs"])
+
+
+@pytest.mark.skipif(not PYTHON, reason="torch is not installed, and it makes the ranks")
+def test_collectives_are_tested_as_part_of_it_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "--no-input", "--live", "--python", PYTHON]) in (0, 1)
+    shown = capsys.readouterr().out
+    assert "collectives" in shown and "all_to_all" in shown
+    assert run(["run", "--force"]) == 2
 
 
 def test_a_log_that_is_not_there_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
