@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean, median
 
 from doctor.facts.derive.progress import number
+from doctor.facts.expert_load import FEWEST_STEPS, drift, trend
 from doctor.facts.model import Event, Fact, Quality, Source, Value
 from doctor.facts.store import FactStore
 
@@ -20,7 +21,7 @@ NEEDS = (
         "moe.tokens_per_rank_max_over_mean",
     ),
 )
-GIVES = ("moe.overload", "moe.overload_usual", "moe.balance_loss")
+GIVES = ("moe.overload", "moe.overload_usual", "moe.balance_loss", "moe.trend", "moe.drift", "moe.balance_trend")
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?!\d)")
 TABLES = ("moe.tokens_per_expert_max_over_mean", "moe.tokens_per_rank_max_over_mean")
@@ -59,6 +60,68 @@ def derive(store: FactStore) -> Iterator[Fact]:
     if losses:
         late = losses[-max(len(losses) // 3, 1) :]
         yield _fact("moe.balance_loss", median(value for value, _ in late), [late[-1][1].source])
+    yield from _course(store)
+
+
+def _course(store: FactStore) -> Iterator[Fact]:
+    """How the load changes over the steps: the log in which it gets worse by most."""
+    factors = [
+        *_series(store.events("moe.overload"), lambda event: number(event, "factor")),
+        *_series(store.events("moe.violation"), lambda e: None if (v := number(e, "violation")) is None else 1 + v),
+    ]
+    lists = [(event, loads) for event in store.events("moe.tokens") if (loads := _loads(str(event.fields["tokens"])))]
+    layers = _layers(lists)
+    factors += [[(event, ratio) for event, loads in rows if (ratio := uneven(loads))] for rows in layers]
+    if found := _worst(factors):
+        yield _fact("moe.trend", *found)
+    moved = [
+        (drift([(place, loads) for place, (_, loads) in enumerate(rows)]), [rows[0][0].source, rows[-1][0].source])
+        for rows in layers
+        if len(rows) >= FEWEST_STEPS
+    ]
+    if moved:
+        yield _fact("moe.drift", *max(moved, key=lambda pair: pair[0]))
+    if found := _worst(_series(store.events("moe.balance_loss"), lambda event: number(event, "value"))):
+        yield _fact("moe.balance_trend", *found)
+
+
+def _series(events: Sequence[Event], value: Callable[[Event], float | None]) -> list[list[tuple[Event, float]]]:
+    """Values that are above zero, in order, a list for each log: several logs of one run say the same twice."""
+    found: dict[tuple[str, str], list[tuple[Event, float]]] = defaultdict(list)
+    for event in events:
+        if (known := value(event)) is not None and known > 0:
+            found[event.run, event.source.path].append((event, known))
+    return [sorted(rows, key=lambda row: row[0].order) for rows in found.values()]
+
+
+def _layers(lists: Sequence[tuple[Event, list[float]]]) -> list[list[tuple[Event, list[float]]]]:
+    """Lists of one log and length, in order: the first of each step is one layer's, the second another's. Where steps
+    hold unlike numbers of lists, which layer is which cannot be told, and nothing is put together."""
+    steps: dict[tuple[str, str, int], dict[int | None, list[tuple[Event, list[float]]]]] = defaultdict(dict)
+    for event, loads in sorted(lists, key=lambda pair: pair[0].order):
+        known = steps[event.run, event.source.path, len(loads)]
+        known.setdefault(event.step, []).append((event, loads))
+    found = []
+    for by_step in steps.values():
+        rows = list(by_step.values())
+        if len(rows) == 1:
+            found.append(rows[0])
+        elif len({len(row) for row in rows}) == 1:
+            found += [list(layer) for layer in zip(*rows, strict=True)]
+    return found
+
+
+def _worst(series: Sequence[Sequence[tuple[Event, float]]]) -> tuple[float, list[Source]] | None:
+    """The greatest of late over early, with the first and the last line."""
+    told = [
+        (trend([(place, value) for place, (_, value) in enumerate(rows)], range(len(rows))), rows)
+        for rows in series
+        if len(rows) >= FEWEST_STEPS
+    ]
+    if not told:
+        return None
+    found, rows = max(told, key=lambda pair: pair[0])
+    return found, [rows[0][0].source, rows[-1][0].source]
 
 
 def uneven(loads: Sequence[float]) -> float | None:

@@ -1,17 +1,12 @@
-"""How even the loads are, layer by layer, with what chance alone would do.
-
-If tokens chose experts by chance, the busiest of E experts with a mean of m tokens would have about
-m + sqrt(2 m ln E), and hardly ever more than three standard deviations, 3 sqrt(m), above that (the largest of E
-binomial counts). What lies below is no imbalance, however few tokens were counted.
-"""
+"""How even the loads are, layer by layer, with what chance alone would do."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log, pi, sqrt
+from math import log
 from statistics import fmean, median
 
+from doctor.facts.expert_load import by_chance, counted, drift, ratio, summed, trend
 from probes.files.expert_loads.model import Loads
 
 DEAD = 0.01
@@ -20,7 +15,6 @@ DEAD_MEAN = 1000.0
 """Tokens an expert needs on average before so few can be told from chance."""
 COLLAPSED = 0.5
 """Normalised entropy below which a layer sends its tokens to few experts only: half of ln E is the square root of E."""
-SIGMAS = 3.0
 LEAST_UNEVEN = 1.1
 
 
@@ -68,76 +62,28 @@ def judge(loads: Loads) -> Judged | None:
             by_layer.setdefault(layer, []).append((step, tokens))
     if not by_layer:
         return None
-    layers = tuple(_layer(name, _sum([t for _, t in by_layer[name]])) for name in sorted(by_layer, key=_order))
-    ratios = [(step, _ratio(t), _by_chance(t)) for rows in by_layer.values() for step, t in rows]
+    layers = tuple(_layer(name, summed([t for _, t in by_layer[name]])) for name in sorted(by_layer, key=_order))
+    ratios = [(step, ratio(t), by_chance(t)) for rows in by_layer.values() for step, t in rows]
     steps = sorted({step for step, _, _ in ratios})
     parts = [rows for rows in by_layer.values() if len(rows) >= 3]
     return Judged(
         layers,
         len(steps) if steps != [-1] else 0,
-        median(ratio for _, ratio, _ in ratios),
+        median(most for _, most, _ in ratios),
         median(chance for _, _, chance in ratios),
-        fmean(ratio for _, ratio, _ in ratios) - 1,
-        _trend([(step, ratio) for step, ratio, _ in ratios], steps),
-        max((_drift(rows) for rows in parts), default=0.0),
+        fmean(most for _, most, _ in ratios) - 1,
+        trend([(step, most) for step, most, _ in ratios], steps),
+        max((drift(rows) for rows in parts), default=0.0),
     )
 
 
 def _layer(name: str, tokens: list[float]) -> Layer:
     mean = fmean(tokens)
-    counted = _counted(tokens)
-    dead = [e for e, value in enumerate(tokens) if value < DEAD * mean] if mean >= DEAD_MEAN or not counted else []
+    whole = counted(tokens)
+    dead = [e for e, value in enumerate(tokens) if value < DEAD * mean] if mean >= DEAD_MEAN or not whole else []
     shares = [value / sum(tokens) for value in tokens if value > 0]
     entropy = -sum(share * log(share) for share in shares) / log(len(tokens))
-    return Layer(name, tuple(tokens), _ratio(tokens), max(entropy, 0.0), _by_chance(tokens), tuple(dead))
-
-
-def _ratio(tokens: Sequence[float]) -> float:
-    return max(tokens) / fmean(tokens)
-
-
-def _counted(tokens: Sequence[float]) -> bool:
-    """Tokens and not shares of them."""
-    return sum(tokens) > 2.0 * len(tokens)
-
-
-def _by_chance(tokens: Sequence[float]) -> float:
-    if not _counted(tokens):
-        return 1.0
-    return 1 + (sqrt(2 * log(len(tokens))) + SIGMAS) / sqrt(fmean(tokens))
-
-
-def _sum(rows: Sequence[Sequence[float]]) -> list[float]:
-    total = [0.0] * max(map(len, rows))
-    for row in rows:
-        for place, value in enumerate(row):
-            total[place] += value
-    return total
-
-
-def _trend(ratios: Sequence[tuple[int, float]], steps: Sequence[int]) -> float:
-    """Median of the last third of the steps over that of the first; 1.0 with fewer than six steps."""
-    if len(steps) < 6:
-        return 1.0
-    third = len(steps) // 3
-    first, last = set(steps[:third]), set(steps[-third:])
-    early = median(ratio for step, ratio in ratios if step in first)
-    return median(ratio for step, ratio in ratios if step in last) / early
-
-
-def _drift(rows: list[tuple[int, list[float]]]) -> float:
-    """Half the sum of the differences of shares between first and last third (total variation), less what chance makes
-    of it: at most sqrt(E (1/n + 1/m) / (2 pi)) on average for n and m tokens."""
-    rows = sorted(rows, key=lambda row: row[0])
-    third = max(len(rows) // 3, 1)
-    early, late = _sum([t for _, t in rows[:third]]), _sum([t for _, t in rows[-third:]])
-    many = max(len(early), len(late))
-    early += [0.0] * (many - len(early))
-    late += [0.0] * (many - len(late))
-    before, after = sum(early), sum(late)
-    apart = sum(abs(a / before - b / after) for a, b in zip(early, late, strict=True)) / 2
-    chance = sqrt(many * (1 / before + 1 / after) / (2 * pi)) if _counted(early) and _counted(late) else 0.0
-    return max(apart - 2 * chance, 0.0)
+    return Layer(name, tuple(tokens), ratio(tokens), max(entropy, 0.0), by_chance(tokens), tuple(dead))
 
 
 def _order(name: str) -> tuple[bool, int, str]:
