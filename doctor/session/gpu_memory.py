@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from doctor.facts.model import Value
 from doctor.facts.store import FactStore
-from doctor.planner.errors import PlanError
-from doctor.planner.from_facts import understand
-from doctor.planner.memory.breakdown import StageMemory, memory
 from doctor.session.pictures import Bar, Part, Picture
+
+if TYPE_CHECKING:
+    from doctor.planner.memory.breakdown import StageMemory
 
 MOST = 1024
 
@@ -59,7 +60,7 @@ def memory_by_gpu(store: FactStore) -> tuple[GpuMemory, ...]:
     """Every GPU and rank that something is known of, in order."""
     ranks = _entities(store, ("recording.reserved", "snapshot.reserved"), "rank:")
     gpus = _entities(store, ("gpu.memory_used", "gpu.memory_total"), "gpu:")
-    stages = _predicted(store)
+    stages = _predicted(store) if ranks else ()
     owner = {gpu: rank for rank in ranks if (gpu := _gpu_of(store, rank, gpus)) is not None}
     found = [_gpu(store, gpu, owner.get(gpu), stages) for gpu in gpus]
     alone = [rank for rank in ranks if rank not in owner.values()]
@@ -158,6 +159,11 @@ def _gpu_of(store: FactStore, rank: str, gpus: list[str]) -> str | None:
 
 def _predicted(store: FactStore) -> tuple[StageMemory, ...]:
     """The planner's model of the job, where the facts tell one."""
+    # the planner reads its tables of models and GPUs, which takes longer than most reports
+    from doctor.planner.errors import PlanError
+    from doctor.planner.from_facts import understand
+    from doctor.planner.memory.breakdown import memory
+
     try:
         job = understand(store).job
         return memory(job) if job is not None else ()
