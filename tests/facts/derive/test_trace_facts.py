@@ -35,6 +35,15 @@ def test_without_a_layout_the_bubble_has_no_excess_and_without_a_pipeline_there_
     assert not told(trace_bubble, store(layout_bubble_share=0.1))
 
 
+def test_the_stage_that_computes_most_is_named_only_where_the_others_wait_for_it() -> None:
+    waits = {"trace_exposed_pp_share__0": 0.4, "trace_exposed_pp_share__1": 0.4, "trace_exposed_pp_share__2": 0.1}
+    work = {"trace_compute_us__0": 90.0, "trace_compute_us__1": 90.0, "trace_compute_us__2": 180.0}
+    found = [fact for fact in trace_bubble.derive(store(**waits, **work)) if fact.entity == "rank:2"]
+    assert [(fact.name, fact.value) for fact in found] == [("trace.stage_compute_over_mean", pytest.approx(1.5))]
+    waits["trace_exposed_pp_share__2"] = 0.35
+    assert "trace.stage_compute_over_mean" not in told(trace_bubble, store(**waits, **work))
+
+
 @pytest.mark.parametrize(
     ("card", "world", "share"),
     [("NVIDIA H100 80GB HBM3", 8, 0.5), ("NVIDIA H100 PCIe", 8, None), ("NVIDIA H100 80GB HBM3", 16, None)],
