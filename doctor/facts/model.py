@@ -8,6 +8,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeAlias
 
+from doctor.facts.said import Said
+
 Scalar: TypeAlias = str | int | float | bool
 Value: TypeAlias = Scalar | tuple[Scalar, ...]
 
@@ -40,13 +42,15 @@ class Source:
     """Where something was read.
 
     `kind` is log, config, dump, table, flight_recorder, probe, answer or derived; `line` counts from 1, 0 means the
-    whole of `path`; `text` is the line as it stands there, without terminal control sequences.
+    whole of `path`; `text` is the line as it stands there, without terminal control sequences. Where the reader puts
+    into words what no line says, `said` is the same as data, and `text` its English.
     """
 
     kind: str
     path: str = ""
     line: int = 0
     text: str = ""
+    said: Said | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from doctor.facts.model import Fact, Source, Value
 from doctor.session.hostlist import hosts_in
 from probes.secrets import HIDDEN, hide, redact
-from probes.secrets.names import strength
+from probes.secrets.names import holds_secret, strength
 
 LEAST, MOST_KNOWN, MOST_LINES_OF_A_KEY = 8, 2_000, 400
 MOST_LINES_OF_A_VALUE, MOST_NAMES = 8, 20_000
@@ -62,11 +62,13 @@ _COMMON_HOSTS = re.compile(r"(?:(?:localhost|node|worker|master|server|host|rank
 """Names that tell nothing."""
 _WORD = re.compile(r"[A-Za-z]+$")
 
-_KEY_BEGINS, _KEY_ENDS = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY"), "-----END"
+_KEY_BEGINS, _KEY_ENDS = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY|^Private-Lines: (?P<n>\d{1,3})$"), "-----END"
 _OF_A_KEY = re.compile(r"^\s*[A-Za-z0-9+/=]+\s*$|[A-Za-z0-9+/]{16,}=*\s*$|(?:Proc-Type|DEK-Info|Comment): .*$")
 _NAMED_ENTRY = re.compile(r"^\s*(?:-\s+)?\"?name\"?\s*:\s*[\"']?(?P<name>[\w.-]+)[\"']?,?\s*$")
 _OPEN_VALUE = re.compile(r"(?P<name>[\w.-]{2,80})[\"']?\s*[=:]\s*(?P<quote>[\"'])(?P<value>(?:[^\"'\\]|\\.)+)$")
 _OPEN_BLOCK = re.compile(r"(?P<indent>\s*)(?:-\s+)?[\"']?(?P<name>[\w.-]{2,80})[\"']?\s*:\s*[|>][-+\d]*\s*$")
+_OPEN_WORD = re.compile(r"(?P<name>-{1,2}[\w.-]{2,80}(?=\s)|[\w.-]{2,80}(?==))=?\s*\\$")
+_WORD_OF_A_VALUE = re.compile(r"(\s*[\"']?)([^\s\"']+)(.*)")
 _NOT_OF_A_VALUE = re.compile(
     r"\s*(?:export |declare )?[\w.-]+\s*[=:]|\s*[\[{]|\s*\d{4}-\d\d|\s*(?:File|Traceback) |.*: "
 )
@@ -143,8 +145,8 @@ class Redactor:
             self._in_key = 0
         if self._in_value and (rest := self._value_goes_on(line)) is not None:
             return rest
-        if _KEY_BEGINS.search(line) and _KEY_ENDS not in line:
-            self._in_key = MOST_LINES_OF_A_KEY
+        if (begins := _KEY_BEGINS.search(line)) and _KEY_ENDS not in line:
+            self._in_key = min(int(begins["n"] or MOST_LINES_OF_A_KEY), MOST_LINES_OF_A_KEY)
             self.counts["private key"] += 1
         if self._entry and (value := _VALUE_ENTRY.match(line)):
             hidden = redact(self._entry, value["value"])
@@ -155,7 +157,7 @@ class Redactor:
         self._entry = entry["name"] if entry else ""
         if _NAME_HINT.search(line):
             self.learn_names(line)
-        return hide(self._opened(line), self._seen)
+        return hide(line if self._in_key else self._opened(line), self._seen)
 
     def _opened(self, line: str) -> str:
         """The line without the beginning of a secret that goes on in the next ones: an open quote, a block of YAML."""
@@ -164,6 +166,9 @@ class Redactor:
             self._in_value, self._quote = MOST_LINES_OF_A_VALUE, found["quote"]
             self._seen("named value", found["value"])
             return line[: found.start("value")] + HIDDEN + line[found.end("value") :]
+        if line.endswith("\\") and (found := _OPEN_WORD.search(line)) and strength(found["name"].lstrip("-")):
+            self._in_value, self._quote = 1, "\\"
+            return line
         if ":" in line and (found := _OPEN_BLOCK.match(line)) and strength(found["name"]) == 2:
             self._in_value, self._indent = MOST_LINES_OF_A_KEY, len(found["indent"])
             self.counts["named value"] += 1
@@ -172,6 +177,12 @@ class Redactor:
     def _value_goes_on(self, text: str) -> str | None:
         """The line without what belongs to the secret that began before; None once that is at its end."""
         self._in_value -= 1
+        if self._quote == "\\":
+            self._quote = ""
+            if (word := _WORD_OF_A_VALUE.fullmatch(text)) is None or not holds_secret("password", word[2]):
+                return None
+            self._seen("named value", word[2])
+            return hide(word[1] + HIDDEN + word[3], self._seen)
         if self._quote:
             value, quote, rest = text.partition(self._quote)
             ends = bool(quote) or bool(_NOT_OF_A_VALUE.match(text))
@@ -242,7 +253,7 @@ class Redactor:
         return self.text(value)
 
     def _source(self, source: Source) -> Source:
-        return replace(source, path=self.text(source.path), text=self.text(source.text))
+        return replace(source, path=self.text(source.path), text=self.text(source.text), said=None)
 
     def _seen(self, kind: str, secret: str) -> None:
         if kind not in ("within base64",):

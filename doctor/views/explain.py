@@ -130,7 +130,7 @@ class Explanation:
         self.page.wrapped(line, indent=4, hang=4)
         for source in outcome.sources[:QUOTED]:
             place = f"{source.path}:{source.line}" if source.line else source.path
-            quoted = excerpt(source.text, max(self.page.width - 12, 20))
+            quoted = excerpt(present.quoted(source, self.lang), max(self.page.width - 12, 20))
             self.page.wrapped(Text(visible(place), "cyan"), indent=8)
             self.page.wrapped(Text(quoted), indent=10)
         if outcome.missing:

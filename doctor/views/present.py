@@ -9,6 +9,7 @@ from typing import Any
 
 from doctor.engine.model import Finding, NextStep
 from doctor.facts.model import Event, Source, Value
+from doctor.facts.said import words
 from doctor.messages import say, say_count
 from doctor.messages_probes import translated
 from doctor.rulebase.model import Remedy, Rule, Severity
@@ -86,6 +87,11 @@ def value(known: Value) -> str:
     if isinstance(known, bool):
         return str(known).lower()
     return f"[{', '.join(map(str, known))}]" if isinstance(known, tuple) else str(known)
+
+
+def quoted(source: Source, lang: str) -> str:
+    """The line of a source as it stands there; what a reader put into words, in the language."""
+    return words(source.said, lang) if source.said is not None else source.text
 
 
 def note_text(note: Note, lang: str) -> str:

@@ -159,7 +159,8 @@ class TextReport:
         if source.text:
             spec = self.report.rulebase.events.get(event.name) if event else None
             room = (self.page.width - COLUMN - 2) * (ALL_OF_QUOTE if self.verbose else lines)
-            self.page.beside("", excerpt(source.text, room, spec.patterns if spec else ()), COLUMN + 2)
+            said = present.quoted(source, self.lang)
+            self.page.beside("", excerpt(said, room, spec.patterns if spec else ()), COLUMN + 2)
         if event and event.source == source and event.context and not self.verbose:
             innermost = excerpt(event.context[-1].text, self.page.width - COLUMN - 4)
             self.page.beside("", f"↑ {innermost}", COLUMN + 2, style="dim")

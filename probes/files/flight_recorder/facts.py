@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from itertools import chain, islice
 
 from doctor.facts.model import Fact, Quality, Source, Value
+from doctor.facts.said import said, words
 from probes.files.flight_recorder.loads import loads
-from probes.files.flight_recorder.proof import names, proof, shown, source, waits_in_words
+from probes.files.flight_recorder.proof import in_words, names, proof, source, waits_in_words
 from probes.files.flight_recorder.verdict import Verdict
 from probes.files.flight_recorder.world import World
 
@@ -37,7 +38,7 @@ def _op(found: Verdict, rank: int) -> str:
 
 
 def _job(world: World, found: Verdict) -> Iterator[Fact]:
-    first = source(world, min(world.dumps), f"dumps of {len(world.dumps)} ranks")
+    first = source(world, min(world.dumps), said("fr.of_ranks", n=len(world.dumps)))
     values: dict[str, Value] = {
         "fr.files": len(world.dumps),
         "fr.ranks": tuple(world.dumps),
@@ -54,7 +55,7 @@ def _job(world: World, found: Verdict) -> Iterator[Fact]:
             yield Fact(name, value, "job", first, None, Quality.MEASURED)
     if found.clash is not None:
         sides = {
-            shown(shape): [r for r, s in found.clash.shapes.items() if s == shape]
+            words(in_words(shape)): [r for r, s in found.clash.shapes.items() if s == shape]
             for shape in found.clash.shapes.values()
         }
         text = "; ".join(
@@ -73,14 +74,16 @@ def _job(world: World, found: Verdict) -> Iterator[Fact]:
     )
     if edges:
         yield Fact("fr.wait_graph", edges, "job", first, None, Quality.MEASURED)
-        yield Fact("fr.waits", tuple(waits_in_words(found)), "job", first, None, Quality.MEASURED)
+        lines = waits_in_words(found)
+        shown = tuple(Source("flight_recorder", first.path, 0, words(line), line) for line in lines)
+        yield Fact("fr.waits", tuple(words(line) for line in lines), "job", shown[0], None, Quality.MEASURED, shown)
 
 
 def _rank(world: World, found: Verdict, rank: int) -> Iterator[Fact]:
     dump = world.dumps[rank]
     entity, stand = f"rank:{rank}", next(iter(world.stand(rank)), None)
     text = stand.title if stand else f"no unfinished call; {dump.last or 'nothing recorded'}"
-    where = source(world, rank, f"rank {rank}: {text}")
+    where = Source("flight_recorder", dump.path, 0, f"rank {rank}: {text}")
     done = sorted((group.title, place.done) for group, place in world.places[rank].items())
     values: dict[str, Value] = {
         "fr.entries": dump.entries,
@@ -104,7 +107,7 @@ def _loads(world: World) -> Iterator[Fact]:
         return
     busiest = max(worst.elements, key=lambda rank: worst.elements[rank])
     text = f"rank {busiest} gets {worst.elements[busiest]} elements in {worst.calls} all-to-alls of {worst.group.title}"
-    where = source(world, busiest, text)
+    where = Source("flight_recorder", world.dumps[busiest].path, 0, text)
     yield Fact("experts.alltoall_calls", worst.calls, "job", where, None, Quality.MEASURED)
     yield Fact("experts.alltoall_max_over_mean", worst.uneven, "job", where, None, Quality.MEASURED)
     yield Fact("moe.tokens_per_rank_max_over_mean", worst.uneven, "job", where, None, Quality.MEASURED)

@@ -6,10 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from doctor.facts.model import Source
+from doctor.facts.said import Part, Said, said, words
 from probes.files.flight_recorder.mismatch import Mismatch
 from probes.files.flight_recorder.model import Record, Shape
 from probes.files.flight_recorder.verdict import Kind, Verdict
-from probes.files.flight_recorder.waits import Wait
+from probes.files.flight_recorder.waits import Wait, Why
 from probes.files.flight_recorder.world import World
 
 SHOWN_PEERS = 2
@@ -17,9 +18,9 @@ SHOWN_LINES = 8
 MOST_NAMES = 12
 
 
-def source(world: World, rank: int, text: str) -> Source:
+def source(world: World, rank: int, text: Said) -> Source:
     dump = world.dumps.get(rank)
-    return Source("flight_recorder", dump.path if dump else "", 0, text)
+    return Source("flight_recorder", dump.path if dump else "", 0, words(text), text)
 
 
 def proof(world: World, found: Verdict, rank: int) -> tuple[Source, ...]:
@@ -27,48 +28,52 @@ def proof(world: World, found: Verdict, rank: int) -> tuple[Source, ...]:
     if found.clash is not None:
         return tuple(_sides(world, found.clash, rank))
     lines = [*_own(world, found, rank)]
-    callers: dict[tuple[str, str], list[Wait]] = defaultdict(list)
+    callers: dict[tuple[str, Why], list[Wait]] = defaultdict(list)
     for out in found.graph.values():
         for wait in out:
             if wait.awaited == rank:
                 callers[wait.record.title, wait.why].append(wait)
-    for (title, why), waits in sorted(callers.items(), key=lambda item: -len(item[1]))[:SHOWN_PEERS]:
+    for (_, why), waits in sorted(callers.items(), key=lambda item: -len(item[1]))[:SHOWN_PEERS]:
         first = waits[0]
         who = names(wait.waiter for wait in waits)
-        place = f", at {first.record.frame}" if first.record.frame else ""
-        lines.append(source(world, first.waiter, f"{who} in {title} for rank {rank}, which {why}{place}"))
+        told = said(
+            "fr.waits_for", who=who, call=call(first.record), rank=rank, why=_why(why), at=_at(first.record.frame)
+        )
+        lines.append(source(world, first.waiter, told))
     return tuple(lines)
 
 
 def _own(world: World, found: Verdict, rank: int) -> Iterator[Source]:
     dump = world.dumps.get(rank)
     if dump is None:
-        yield source(world, rank, f"rank {rank} left no dump; {len(world.dumps)} others did")
+        yield source(world, rank, said("fr.no_dump", rank=rank, n=len(world.dumps)))
         return
     stand = next(iter(world.stand(rank)), None)
     if stand is None:
-        text = f"rank {rank} has no unfinished call{_came_to(world, found, rank)}"
-        text += f"; its last call was {dump.last}" if dump.last else ""
-        text += "; it makes sends or receives as well, of which none is recorded" if dump.unrecorded else ""
-        yield source(world, rank, text + (f", at {dump.frame}" if dump.frame else ""))
+        numbered, _, group = dump.last.partition(" in ")
+        op, _, seq = numbered.rpartition(" ")
+        last: Part = said("fr.last", call=said("fr.call", op=op, way="", seq=seq, group=group)) if op else ""
+        hidden: Part = said("fr.hidden") if dump.unrecorded else ""
+        came = _came_to(world, found, rank)
+        yield source(world, rank, said("fr.idle", rank=rank, came=came, last=last, hidden=hidden, at=_at(dump.frame)))
         return
-    text = f"rank {rank} stands in {stand.title} (record {stand.id}, {stand.state})"
-    yield source(world, rank, text + (f", at {stand.frame}" if stand.frame else ""))
+    told = said("fr.stands", rank=rank, call=call(stand), id=stand.id, state=stand.state, at=_at(stand.frame))
+    yield source(world, rank, told)
     for record in dump.pending if found.faults[rank] is Kind.GPU else ():
         over = [p for p in world.members[record.group] if p in world.dumps and _over(world, p, record)]
         if over and not record.p2p:
-            yield source(world, over[0], f"{record.title} is over for {names(over)}, but not for rank {rank}")
+            yield source(world, over[0], said("fr.over", call=call(record), who=names(over), rank=rank))
             return
 
 
-def _came_to(world: World, found: Verdict, rank: int) -> str:
+def _came_to(world: World, found: Verdict, rank: int) -> Part:
     """How far it came in the group that most others wait in."""
     records = [w.record for out in found.graph.values() for w in out if w.awaited == rank and not w.record.p2p]
     if not records:
         return ""
     group = Counter(record.group for record in records).most_common(1)[0][0]
     place = world.places[rank].get(group)
-    return f"; it came to {place.enqueued if place else 0} in {group.title}"
+    return said("fr.came", seq=place.enqueued if place else 0, group=group.title)
 
 
 def _over(world: World, rank: int, record: Record) -> bool:
@@ -82,17 +87,31 @@ def _sides(world: World, clash: Mismatch, rank: int) -> Iterator[Source]:
         sides[shape].append(member)
     for shape, members in sorted(sides.items(), key=lambda side: rank not in side[1])[: SHOWN_PEERS + 1]:
         who = rank if rank in members else members[0]
-        frame = world.dumps[who].lanes[clash.group].sites.get(clash.seq, "")
-        place = f", at {frame}" if frame else ""
-        yield source(
-            world, who, f"{names(members)}: number {clash.seq} of {clash.group.title} is {shown(shape)}{place}"
-        )
+        at = _at(world.dumps[who].lanes[clash.group].sites.get(clash.seq, ""))
+        told = said("fr.side", who=names(members), seq=clash.seq, group=clash.group.title, shape=in_words(shape), at=at)
+        yield source(world, who, told)
 
 
-def shown(shape: Shape) -> str:
+def call(record: Record) -> Said:
+    """The call in words."""
+    way: Part = ""
+    if record.p2p and record.peer >= 0:
+        way = said("fr.to" if record.sends else "fr.from", peer=record.peer)
+    return said("fr.call", op=record.op, way=way, seq=record.seq, group=record.group.title)
+
+
+def _at(frame: str) -> Part:
+    return said("fr.at", place=frame) if frame else ""
+
+
+def _why(why: Why) -> Said:
+    return said(f"fr.why.{why.name}")
+
+
+def in_words(shape: Shape) -> Said:
     sizes = f"{shape.elements_in}" if shape.elements_in == shape.elements_out else ""
     sizes = sizes or f"{shape.elements_in} -> {shape.elements_out}"
-    return f"{shape.op} of {sizes} {shape.dtypes or 'elements'}"
+    return said("fr.shape", op=shape.op, sizes=sizes, types=shape.dtypes or "elements")
 
 
 def names(ranks: Iterable[int]) -> str:
@@ -108,9 +127,9 @@ def names(ranks: Iterable[int]) -> str:
     return f"rank {text}" if text.isdecimal() else f"ranks {text}"
 
 
-def waits_in_words(found: Verdict) -> list[str]:
+def waits_in_words(found: Verdict) -> list[Said]:
     """Who waits for whom, one line for each kind of call, those that wait for a culprit first."""
-    lines: dict[tuple[str, str, str], list[Wait]] = defaultdict(list)
+    lines: dict[tuple[str, str, Why], list[Wait]] = defaultdict(list)
     for out in found.graph.values():
         for wait in out:
             lines[wait.record.group.title, wait.record.op, wait.why].append(wait)
@@ -120,7 +139,7 @@ def waits_in_words(found: Verdict) -> list[str]:
         numbers = {wait.record.seq for wait in waits}
         number = f" {min(numbers)}" if len(numbers) == 1 else ""
         who, whom = names(w.waiter for w in waits), names(w.awaited for w in waits)
-        told.append(f"{who} -> {whom}: {op}{number} in {title} ({why})")
+        told.append(said("fr.waits", who=who, whom=whom, op=op, seq=number, group=title, why=_why(why)))
     return told
 
 

@@ -125,7 +125,8 @@ class FindingScreen(StepScreen):
             yield plain("", self._signal(outcome))
             for source in outcome.sources[:MOST_SOURCES]:
                 place = f"{source.path}:{source.line}" if source.line else source.path or source.kind
-                line = Text("     ").append(visible(place), "cyan").append(f"  {excerpt(source.text, 300)}", "dim")
+                said = excerpt(present.quoted(source, self.pdoctor.lang), 300)
+                line = Text("     ").append(visible(place), "cyan").append(f"  {said}", "dim")
                 yield plain(f"line {number}", line)
                 number += 1
 

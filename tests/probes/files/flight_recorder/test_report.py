@@ -48,6 +48,16 @@ def test_made_dumps_come_out_with_culprit_proof_and_ranks(tmp_path: Path, analyz
     assert sorted(given["rank"] for given in report["inputs"]) == list(range(8))
 
 
+def test_the_proof_is_told_in_the_language_of_the_reader(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = world(8)
+    job.call((0, 1, 2, 4, 5, 6, 7), "all_reduce", "0", done=False, line=42)
+    run(["analyze", str(job.write(tmp_path)), "--lang", "zh"])
+    out = capsys.readouterr().out
+    assert "rank 3 没有未完成的调用；它在 default_pg 中到达第 3 次" in out
+    assert "ranks 0-2, 4-7 -> rank 3：default_pg 的 all_reduce 4（没有发起它）" in out
+    assert "has no unfinished call" not in out
+
+
 def test_what_the_logs_say_of_the_hang_folds_under_the_verdict(tmp_path: Path, analyzed: Analyzed) -> None:
     job = world()
     job.call((0, 1, 2), "all_reduce", "0", done=False)
