@@ -1,4 +1,4 @@
-"""The lines of a log around those that prove something, read again from where the log lies."""
+"""The lines around those that prove something, read again from where their file lies."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pathlib import Path
 
 from doctor.facts.model import Source
 from doctor.session.log_window import LogWindow
+from doctor.session.redact import Redactor
 from doctor.session.report import Input
 
 BEFORE, AFTER = 4, 3
 FARTHEST, MOST = 1 << 30, 200
-"""Bytes of a log that is looked into, and places that are looked up in one report."""
+"""Bytes of a file that is looked into, and places that are looked up in one report."""
 TOLD = 60
 """Letters of a line by which it is known again."""
 STEERING = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
@@ -30,14 +31,15 @@ class Surroundings:
 
 
 def surroundings(inputs: Sequence[Input], sources: Iterable[Source]) -> dict[tuple[str, int], Surroundings]:
-    """What stands around sources that are lines of logs, by (path, line). Logs that are packed, have gone or changed
-    since are left out."""
+    """What stands around sources that are lines of files, by (path, line). Files that are packed, have gone or changed
+    since are left out. Secrets that happen to stand there are hidden."""
     places = {given.path: given.place for given in inputs if given.place and given.bytes <= FARTHEST}
     wanted: dict[str, list[Source]] = {}
-    told = [s for s in dict.fromkeys(sources) if s.kind == "log" and s.line > 0 and s.path in places]
+    told = [s for s in dict.fromkeys(sources) if s.line > 0 and s.path in places]
     for source in told[:MOST]:
         wanted.setdefault(source.path, []).append(source)
     found: dict[tuple[str, int], Surroundings] = {}
+    redactor = Redactor(keep_hosts=True)
     for path, of_file in wanted.items():
         with suppress(OSError):
             window = LogWindow(Path(places[path]))
@@ -47,7 +49,8 @@ def surroundings(inputs: Sequence[Input], sources: Iterable[Source]) -> dict[tup
                     read = window.lines(first, source.line - first + AFTER + 1)
                     lines = tuple(STEERING.sub("", line) for line in read)
                     if len(lines) > source.line - first and _same(lines[source.line - first], source.text):
-                        found[path, source.line] = Surroundings(first, lines)
+                        redactor.begin()
+                        found[path, source.line] = Surroundings(first, tuple(map(redactor.stage, lines)))
             finally:
                 window.close()
     return found
@@ -57,4 +60,4 @@ def _same(line: str, quoted: str) -> bool:
     """Is the line that was quoted still there? Its reader drops control characters, and takes what a progress bar
     overwrites for lines of their own."""
     letters = "".join(filter(str.isalnum, quoted))[:TOLD]
-    return letters in "".join(filter(str.isalnum, line))
+    return bool(letters) and letters in "".join(filter(str.isalnum, line))

@@ -27,6 +27,25 @@ def test_the_last_line_has_what_is_there(tmp_path: Path) -> None:
     assert found["job.log", 100].lines[-1] == "line 100"
 
 
+def test_configurations_have_surroundings_too(tmp_path: Path) -> None:
+    path = tmp_path / "train.sh"
+    path.write_text("#!/bin/sh\ntorchrun \\\n    --micro-batch-size 4 \\\n    --bf16\n")
+    given = Input("train.sh", "config", 60, place=str(path))
+    found = surroundings([given], [Source("config", "train.sh", 3, "--micro-batch-size 4")])
+    assert found["train.sh", 3].first == 1 and len(found["train.sh", 3].lines) == 4
+
+
+def test_secrets_that_stand_beside_a_line_are_hidden(tmp_path: Path) -> None:
+    path = tmp_path / "train.sh"
+    path.write_text(
+        'export WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567\ntorchrun train.py\nPASSWORD="a\nb"\n'
+    )
+    given = Input("train.sh", "config", 60, place=str(path))
+    found = surroundings([given], [Source("config", "train.sh", 2, "torchrun train.py")])
+    shown = "\n".join(found["train.sh", 2].lines)
+    assert "WANDB_API_KEY=" in shown and "0123456789abcdef" not in shown
+
+
 def test_a_log_that_changed_since_or_has_gone_has_no_surroundings(tmp_path: Path) -> None:
     given = log(tmp_path)
     assert surroundings([given], [Source("log", "job.log", 50, "something else")]) == {}

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import doctor
 from doctor.engine.model import Finding
 from doctor.facts.model import Event, Source
+from doctor.rulebase.truth import Truth
 from doctor.session.report import Report
 from doctor.session.surroundings import surroundings
 from doctor.views import json as json_view
@@ -25,8 +26,8 @@ from doctor.views.html.style import STYLE
 from doctor.views.markup import NOTHING, Child, Markup, el, text
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-ROOTS, AROUND = 30, 6
-"""Root causes that are told in full; lines of evidence of each of which the log around is shown."""
+ROOTS, AROUND, UNEXPLAINED = 30, 3, 12
+"""Root causes that are told in full; lines of each signal, and unexplained ones, of which the log around is shown."""
 LARGEST_JSON = 16 << 20
 THEMES = ("auto", "light", "dark")
 VERDICTS = {"healthy": "✓", "problem": "✗", "undetermined": "?"}
@@ -65,8 +66,9 @@ def _context(report: Report, lang: str) -> Context:
         events.setdefault(event.source, event)
         for source in event.context:
             events.setdefault(source, event)
-    wanted = [source for finding in report.diagnosis.roots[:ROOTS] for source in finding.sources[:AROUND]]
-    wanted += [event.source for event in present.unexplained(report)[:AROUND]]
+    shown = [o for root in report.diagnosis.roots[:ROOTS] for o in root.outcomes if o.truth is Truth.TRUE]
+    wanted = [source for outcome in shown for source in outcome.sources[:AROUND]]
+    wanted += [event.source for event in present.unexplained(report)[:UNEXPLAINED]]
     return Context(report, lang, surroundings(report.inputs, wanted), events)
 
 
