@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 from urllib.parse import unquote
 
-from probes.secrets.forms import COMPILED, may_hold, may_name
+from probes.secrets.forms import COMPILED
 from probes.secrets.names import holds_secret, is_secret, strength
+from probes.secrets.sieve import may_hold, may_name
 
 __all__ = ["HIDDEN", "Seen", "hide", "is_secret", "redact", "redact_text"]
 
@@ -23,7 +24,7 @@ Seen: TypeAlias = Callable[[str, str], None]
 
 NAMED = re.compile(
     r"(?P<name>(?<![\w-])-{0,2}[A-Za-z_][\w.-]{1,80})"
-    r"(?P<sign>\\?[\"']?(?:\s*(?:=>|:=|=|:)\s*|\s\.{3,}\s|(?<=[\"'])\s*,\s*)|\s+)"
+    r"(?P<sign>\\?[\"']?(?:\s*(?:=>|:=|=|:)\s*|\s\.{3,}\s|(?<=[\"'])\s*,\s*)|[\s\0]+)"
     r"(?P<value>\\?\"(?:[^\"\\]|\\.){0,1000}\"|'[^'\n]{0,1000}'|\\?[\"']?[^\s\"'\x00]+)"
 )
 """`name=value`, `"name": "value"`, `--name value`, `name ..... value`."""
@@ -83,10 +84,12 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _form(match: re.Match[str], kind: str, seen: Seen) -> str:
-    named = "s" in match.re.groupindex and match["s"] is not None
-    start, end = match.span("s" if named else 0)
+    named = [group for group in match.re.groupindex if match[group] is not None]
+    start, end = match.span(named[0] if named else 0)
     secret = match.string[start:end]
-    if HIDDEN in secret or REFERENCE.match(secret):
+    # The name of a user that was hidden, and a password behind it that was not: user:password@.
+    half = kind == "password in url" and not secret.endswith(HIDDEN)
+    if not half if HIDDEN in secret else REFERENCE.match(secret):
         return match[0]
     seen(kind, secret)
     return match.string[match.start() : start] + HIDDEN + match.string[end : match.end()]
@@ -96,7 +99,7 @@ def _named(text: str, seen: Seen) -> str:
     parts, at = [], 0
     while match := NAMED.search(text, at):
         name, value = match["name"], match["value"]
-        flag, spaced = name.startswith("-"), match["sign"].isspace()
+        flag, spaced = name.startswith("-"), match["sign"].strip("\0").strip() == ""
         quote = re.match(r"\\?[\"']", value)
         if quote and len(value) > 2 * len(quote[0]):
             bare = value[len(quote[0]) :].removesuffix(quote[0])

@@ -9,7 +9,8 @@ _TRAILING = frozenset((
     "data", "value", "b64", "base64", "b", "string", "raw", "env", "old", "new", "prod", "dev",
 ))  # fmt: skip
 _STRONG = re.compile(
-    r"(?:password|passwd|passwort|passphrase|secrets?|credentials?|apikey|authkey|authtoken|cookies?|passw|sshpass)$"
+    r"(?:password|passwd|passwort|passphrase|secrets?|credentials?|apikey|authkey|authtoken|cookies?|passw|sshpass"
+    r"|secretkey|accesskey|privatekey)$"
 )
 _ABOUT = frozenset((
     "file", "path", "dir", "directory", "length", "len", "policy", "required", "name", "names", "timeout", "type",
@@ -24,6 +25,11 @@ _KEYS = frozenset((
     "session", "sas", "ngc", "comet", "swanlab",
 ))  # fmt: skip
 """What stands before `key` where that is a secret, and not one of a dictionary, a cache or an attention layer."""
+_LOGINS = frozenset((
+    "become", "db", "user", "admin", "ssh", "smtp", "sudo", "root", "login", "mysql", "redis", "http", "proxy", "ldap",
+    "mail",
+))  # fmt: skip
+"""What stands before `pass` where that is a password, and not one over the data."""
 _PARTS = frozenset((
     "pad", "eos", "bos", "unk", "mask", "sep", "cls", "image", "next", "video", "audio", "special", "stop", "start",
     "end", "per", "num", "max", "last", "prev", "first", "each", "think", "begin", "token", "dispatcher",
@@ -66,6 +72,8 @@ def strength(name: str) -> int:
     if last in _ABOUT:
         return 0
     if any(_STRONG.search(word) for word in words) or (last == "pwd" and before) or (last == "pass" and upper):
+        return 2
+    if last == "pass" and before in _LOGINS:
         return 2
     if last in ("key", "keys"):
         if before in _KEYS:

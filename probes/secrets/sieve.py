@@ -19,13 +19,13 @@ _LEAST, _MOST = 4, 8
 
 _LAST = r"(?:[_.\x80-\xff-]*(?:data|value|b64|base64|b|string|raw|env|old|new|prod|dev|\d+))*"
 _NAME = (
-    r"(?i:(?:password|passwd|passwort|passphrase|secrets?|credentials?|apikey|authkey|authtoken|cookies?|passw|sshpass)"
+    r"(?i:(?:password|passwd|passwort|passphrase|secrets?|credentials?|apikey|authkey|authtoken|cookies?|passw|sshpass|secretkey|accesskey|privatekey)"
     r"[\w.\x80-\xff-]*|(?:pwd|pass|keys?|token|auth|authorization|dsn|pat|signature|sas|access[_.-]?key[_.-]?id)"
     + _LAST
     + ")"
 )
 """The end of a name that `strength` (probes/secrets/names.py) takes for one of a secret."""
-_NAMED = _NAME + r"(?:\\?[\"']?(?:[\s\x80-\xff]*[:=]|\s\.{3,}\s)|[\"']\s*,)|-[\w.-]*" + _NAME + r"[\s\x80-\xff]"
+_NAMED = _NAME + r"(?:\\?[\"']?(?:[\s\x80-\xff]*[:=]|\s\.{3,}\s)|[\"']\s*,)|-[\w.-]*" + _NAME + r"[\s\0\x80-\xff]"
 """Bytes beyond ASCII stand for blanks and letters of other scripts."""
 
 _FIRST, _SECOND, _THIRD = "CDI-Za-f", "ACDEFGHQSTUVWXgijklmnwyz0123", "ABEFIJMNQRUVYZcdghklopstwx014589"
@@ -33,13 +33,27 @@ _ENCODED = rf"(?:^|\r|[^A-Za-z0-9+/_-])(?:[{_FIRST}][{_SECOND}][{_THIRD}][A-Za-z
 """Base64 of printable text: its bytes begin with 0, and with 000 only in tabs and ends of lines."""
 
 _ESCAPED = r"%(?:3[aAdD]|40|2[fF])"
-_OF_LINES = r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY|\bname\"?\s*:\s*[\"']?[\w.-]+[\"']?,?\s*$"
+_OF_LINES = r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY|^Private-Lines:|\bname\"?\s*:\s*[\"']?[\w.-]+[\"']?,?\s*$"
 """Where a secret may begin that goes on in the next line."""
 
 
 def suspects(block: bytes) -> Iterator[tuple[int, int]]:
     """Begin and end of the lines of `block` that may hold a secret, the end after the line feed; in order."""
     return lines_with(_sieve(), block)
+
+
+def may_hold(line: str) -> bool:
+    """Can any of the patterns of secrets find something in the line?"""
+    return _found(_forms(), line)
+
+
+def may_name(line: str) -> bool:
+    """Can the line hold the name of a secret?"""
+    return _found(_names(), line)
+
+
+def _found(pattern: Any, line: str) -> bool:
+    return pattern.search(line.encode("utf-8", "surrogateescape")) is not None
 
 
 def lines_with(pattern: Any, block: bytes) -> Iterator[tuple[int, int]]:
@@ -70,9 +84,19 @@ def _sieve() -> Any:
     return automaton("|".join([*map(widened, (form for _, form in FORMS)), _NAMED, _ENCODED, _ESCAPED, _OF_LINES]))
 
 
+@cache
+def _forms() -> Any:
+    return automaton("|".join(widened(form) for _, form in FORMS))
+
+
+@cache
+def _names() -> Any:
+    return automaton(_NAMED)
+
+
 def widened(pattern: str) -> str:
     """A pattern that finds all that `pattern` finds, without what RE2 does not know or pays dearly for."""
-    plain = _without_looks(pattern).replace("(?P<s>", "(?:")
+    plain = _without_looks(pattern).replace("(?P<s>", "(?:").replace("(?P<t>", "(?:")
     return _COUNT.sub(_lowered, plain)
 
 

@@ -69,6 +69,24 @@ def test_a_value_of_several_lines_is_hidden_and_the_log_goes_on() -> None:
     assert by_block(block.encode()) == f"password: |\n{HIDDEN}\n{HIDDEN}\nlr: 0.1\n".encode()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "export HF_TOKEN=\\\n  %s\nafter\n",
+        "python t.py --hub-token \\\n   %s \\\n --lr 1\nafter\n",
+        "Private-Lines: 1\n%s\nafter\n",
+        'SSH_KEY="-----BEGIN OPENSSH PRIV' + "ATE KEY-----\n%s\n-----END OPENSSH PRIV" + 'ATE KEY-----"\nafter\n',
+        "-----BEGIN RSA PRIV" + "ATE KEY-----\r\n%s\r\n-----END RSA PRIV" + "ATE KEY-----\r\nafter\n",
+        "machine huggingface.co\n  login bob\n  password %s\nafter\n",
+        '  {\n    "name": "MLFLOW_PASSWORD",\n    "value": "%s"\n  }\nafter\n',
+    ],
+)
+def test_secrets_that_go_over_lines(text: str) -> None:
+    secret = "kD93hGqP0vZxT7mYbN4rWcE8sUiA2oLfJ6"
+    shown = by_block((text % secret).encode()).decode()
+    assert secret not in shown and shown.endswith("\nafter\n") and shown.count("\n") == text.count("\n")
+
+
 def test_bytes_that_are_no_text_stay_as_they_are() -> None:
     assert by_block(b"\xff\xfe step \x80\nDB_PASSWORD=s3same-open \xff\n").startswith(b"\xff\xfe step \x80\n")
 
