@@ -72,6 +72,9 @@ def _job(host: Host, job: Job) -> Iterator[Given]:
     }
     for name, value in values.items():
         yield measured(name, value, "job", f"{first.proc}/environ", f"job {called([job])}")
+    if not first.told:
+        reason = "its processes do not say which rank they are: they count in the order in which they began"
+        yield failed("job.ranks_here", reason, host.node, "/proc")
     if job.missing:
         shown = f"ranks {', '.join(map(str, job.missing))} were started on this node and have no process"
         yield measured("job.ranks_missing", job.missing, "job", f"{first.proc}/environ", shown)

@@ -31,14 +31,16 @@ SPEC = ProbeSpec(
     seconds=3.0,
     privilege="the job's user or root, and the right to look into processes",
     native=16.0,
+    watches=True,
 )
 
-LOOKS, APART = 3, 0.7
-"""How often a rank is looked at, and the seconds in between."""
+LOOKS, SPAN = 3, 2.0
+"""How often a rank is looked at, and the least seconds from the first look to the last: a step of the job that is
+shorter is seen to pass."""
 ONE, NATIVE = 1.5, 12.0
 """Seconds that py-spy is given for a rank; with the frames of libraries, whose symbols it reads first."""
-ALL = 2.4
-"""Seconds after which no further look begins."""
+LATE = 0.4
+"""Seconds by which a look may be late; then none is begun."""
 AT_ONCE = 8
 SETTLED = 5.0
 """Seconds after its start from which a rank without a process counts as gone."""
@@ -95,13 +97,15 @@ def probe(host: Host) -> Iterator[Fact]:
 def _watch(host: Host, spy: PySpy, watched: Sequence[Watched]) -> float:
     """Looks at all ranks several times; the seconds between the first and the last look."""
     first = last = time.monotonic()
+    span = max(SPAN, host.window)
     with ThreadPoolExecutor(min(len(watched), AT_ONCE)) as pool:
         for number in range(LOOKS):
             if number:
-                time.sleep(max(first + number * APART - time.monotonic(), 0.0))
-                last = time.monotonic()
-                if last - first > ALL - APART:
+                due = first + span * number / (LOOKS - 1)
+                time.sleep(max(due - time.monotonic(), 0.0))
+                if time.monotonic() > due + LATE:
                     break
+                last = time.monotonic()
                 _count(host, watched)
             for one, found in zip(watched, pool.map(lambda w: _look(spy, w.rank, ONE), watched), strict=True):
                 one.saw(found)

@@ -12,9 +12,6 @@ from probes.files.stacks.model import Frame
 OTHER, GONE = "other-collective", "gone"
 """Faults beside those that are called by what the rank does instead."""
 
-SOME_SWITCHES = 2
-"""Times that a thread which stands may give up its processor while it is watched: reading its stack can cost one."""
-
 
 @dataclass(frozen=True, slots=True)
 class RankStack:
@@ -36,7 +33,7 @@ class RankStack:
     @property
     def still(self) -> bool:
         """Did it stand all the time, by the kernel's count too?"""
-        return self.moved is False and self.switches is not None and self.switches <= SOME_SWITCHES
+        return self.moved is False and self.switches == 0
 
 
 @dataclass(frozen=True, slots=True)
