@@ -1,4 +1,4 @@
-"""What network ports did between two readings of their counters, and ports slower than their siblings."""
+"""What network ports did between two readings of their counters, and ports slower than their siblings, or down."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from doctor.facts.store import FactStore
 NEEDS = ("nic.counters", "nic.rate", "nic.state", "nic.link_layer")
 GIVES = (
     *("nic.moved", "nic.moved_downed", "nic.moved_link", "nic.moved_lost", "nic.moved_congestion"),
-    *("nic.moved_receiver", "nic.slower_than_siblings"),
+    *("nic.moved_receiver", "nic.slower_than_siblings", "nic.down_among_siblings"),
 )
 
 SUMS = {
@@ -35,6 +35,7 @@ def derive(store: FactStore) -> Iterator[Fact]:
         if len(facts) > 1:
             yield from _moved(nic, facts[0], facts[-1])
     yield from _slower(store)
+    yield from _down(store)
 
 
 def _moved(nic: str, first: Fact, last: Fact) -> Iterator[Fact]:
@@ -69,6 +70,21 @@ def _slower(store: FactStore) -> Iterator[Fact]:
             if rate < usual:
                 text = f"{rate / 1e9:g} GB/s of {usual / 1e9:g} GB/s"
                 yield _fact("nic.slower_than_siblings", text, fact.entity, (fact.source,))
+
+
+def _down(store: FactStore) -> Iterator[Fact]:
+    """RDMA ports that are not active where most ports of the node with that link layer are."""
+    ports: dict[tuple[str, str], list[Fact]] = defaultdict(list)
+    for fact in store.every("nic.state"):
+        layer = store.get("nic.link_layer", fact.entity)
+        if layer and fact.quality is not Quality.FAILED:
+            ports[fact.entity.rsplit("/", 1)[0], str(layer.value)].append(fact)
+    for facts in ports.values():
+        active = [fact for fact in facts if fact.value == "ACTIVE"]
+        if len(active) >= SIBLINGS and 2 * len(active) > len(facts):
+            for fact in facts:
+                if fact.value != "ACTIVE":
+                    yield _fact("nic.down_among_siblings", True, fact.entity, (fact.source,))
 
 
 def _fact(name: str, value: Value, nic: str, because: tuple[Source, ...]) -> Fact:

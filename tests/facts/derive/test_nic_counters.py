@@ -53,3 +53,12 @@ def test_a_port_slower_than_most() -> None:
 def test_two_kinds_of_ports_have_two_purposes() -> None:
     assert derived(*ports(50e9, 50e9, 25e9, 25e9)) == {}
     assert derived(*ports(50e9, 50e9, 50e9, 25e9, state="DOWN")) == {}
+
+
+def test_a_port_that_is_down_among_ports_that_are_up() -> None:
+    found = derived(
+        *ports(50e9, 50e9, 50e9), ("nic:n1/z", "nic.link_layer", "InfiniBand"), ("nic:n1/z", "nic.state", "DOWN")
+    )
+    assert [nic for (nic, name), value in found.items() if name == "nic.down_among_siblings" and value] == ["nic:n1/z"]
+    alone = derived(*ports(50e9), ("nic:n1/z", "nic.link_layer", "InfiniBand"), ("nic:n1/z", "nic.state", "DOWN"))
+    assert not any(name == "nic.down_among_siblings" for _, name in alone)
