@@ -16,6 +16,9 @@ from probes.live.collectives.measure import Request, measure
 from probes.live.collectives.model import Lost, Result
 from probes.live.collectives.start import WORKER, BenchError, Place, started
 
+IMPORT = 30.0
+"""Seconds that ranks of this machine are given to import torch, which a busy one takes, however short a step is."""
+
 MARGIN = 30.0
 """Seconds that a rank's own time-out lies beyond ours, so that we say who is missing before all ranks complain."""
 
@@ -47,9 +50,8 @@ def run(
         channel = Channel(worker.listener, clock, token)
         try:
             try:
-                world = channel.gather(
-                    place.world if place else None, min(request.total, 2 * request.step), worker.ended
-                )
+                wait = 2 * request.step if place else max(2 * request.step, IMPORT)
+                world = channel.gather(place.world if place else None, min(request.total, wait), worker.ended)
             except RanksLost as lost:
                 if place is None and not channel.ranks:
                     raise BenchError(lost.why) from None

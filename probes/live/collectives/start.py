@@ -103,7 +103,8 @@ def started(
     listener, report = (None, "") if place and place.rank else _listen(folder, place)
     given = {**settings, "token": token, "report": report, "store": f"{folder}/store"}
     given["host"] = socket.gethostname()
-    environment = dict(os.environ)
+    # A dump of a test that hangs would lie where those of the job are looked for.
+    environment = {**os.environ, "TORCH_NCCL_DUMP_ON_TIMEOUT": "0"}
     if place is not None:
         given |= {"rank": place.rank, "world": place.world, "local": place.local}
         environment |= {"MASTER_ADDR": place.address, "MASTER_PORT": str(place.port)}

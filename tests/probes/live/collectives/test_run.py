@@ -19,6 +19,7 @@ from probes.live.collectives.measure import Request
 from probes.live.collectives.model import OPERATIONS, Result
 from probes.live.collectives.run import run
 from probes.live.collectives.start import WORKER, BenchError, Place, place_of
+from probes.live.collectives.worker import local_device
 
 PYTHON = os.environ.get("PDOCTOR_TEST_PYTHON") or (sys.executable if find_spec("torch") else "")
 needs_torch = pytest.mark.skipif(not PYTHON, reason="torch is not installed, and it makes the ranks")
@@ -132,7 +133,7 @@ def test_a_rank_that_never_comes_is_named(nothing_left: None) -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    result = bench_of(replace(SMALL, step=2.5), place=Place(0, 2, 0, "127.0.0.1", port))
+    result = bench_of(replace(SMALL, step=6), place=Place(0, 2, 0, "127.0.0.1", port))
     assert result.lost is not None
     assert (result.lost.ranks, result.lost.operation) == ((1,), "start")
 
@@ -156,6 +157,13 @@ def test_the_worker_imports_nothing_but_the_standard_library() -> None:
         [sys.executable, "-S", "-I", "-c", code, str(WORKER.parent)], capture_output=True, text=True, check=True
     )
     assert not {"torch", "doctor", "probes", "numpy"} & set(done.stdout.split())
+
+
+def test_a_rank_takes_its_own_gpu_or_the_only_one_its_launcher_shows_it() -> None:
+    assert local_device(3, 8) == 3
+    assert local_device(3, 1) == 0
+    with pytest.raises(SystemExit, match="local rank 8, but torch sees 4 GPUs"):
+        local_device(8, 4)
 
 
 @pytest.mark.parametrize(
