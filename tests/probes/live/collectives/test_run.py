@@ -98,6 +98,30 @@ def test_a_rank_that_stops_is_named_within_the_time_out(nothing_left: None) -> N
     assert time.monotonic() - begun < SMALL.total
 
 
+HANGS = """\
+import sys, time
+sys.path.insert(1, {folder!r})
+import worker
+init = worker.Rank.init
+def hangs(self, order):
+    if {{1, 3}} <= set(order.get("members", range(self.world))):
+        time.sleep(1000)
+    return init(self, order)
+worker.Rank.init = hangs
+worker.main()
+"""
+
+
+@needs_torch
+def test_where_all_wait_the_two_that_cannot_meet_are_found_by_halves(tmp_path: Path, nothing_left: None) -> None:
+    script = tmp_path / "worker.py"
+    script.write_text(HANGS.format(folder=str(WORKER.parent)))
+    result = bench_of(replace(SMALL, step=5), 4, script=script)
+    assert result.lost is not None and (result.lost.ranks, result.lost.operation) == ((), "init")
+    assert result.lost.narrowed is not None
+    assert (result.lost.narrowed.ranks, result.lost.narrowed.passed) == ((1, 3), ((0, 1), (2, 3)))
+
+
 @needs_torch
 def test_ranks_leave_when_pdoctor_itself_is_killed(nothing_left: None) -> None:
     before = workers()
