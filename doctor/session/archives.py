@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from doctor.session import tar, zips
-from doctor.session.bundle import unbundled
+from doctor.session.bundle import MANIFEST, MANIFEST_MAGIC, unbundled
 from doctor.session.contents import SAMPLE, File
 from doctor.session.inputs import MAX_FILES, SKIPPED_FOLDERS
 from doctor.session.kinds import is_text
@@ -20,7 +20,8 @@ from probes.files.expert_loads import is_packed_loads
 from probes.files.stream import MAGIC, chunks, unpacked
 
 RATIO, FLOOR = 200, 256 << 20
-"""An archive may unpack to RATIO times its size, and to FLOOR bytes in any case."""
+"""An archive may unpack to RATIO times its size, and to FLOOR bytes in any case; a bundle to what the spool has room
+for, since logs that repeat themselves pack well."""
 
 DEPTH = 1
 """An archive within an archive is opened; one within that is not."""
@@ -51,7 +52,7 @@ def expanded(files: Iterable[File], spool: Spool, notes: list[Note]) -> list[Fil
     """
     found: list[File] = []
     for file in files:
-        most = max(FLOOR, RATIO * file.bytes)
+        most = spool.room if _is_bundle(Path(file.path)) else max(FLOOR, RATIO * file.bytes)
         _expand(file, Room(most, most), spool, notes, found)
     return unbundled(found, notes)
 
@@ -102,6 +103,18 @@ def _kind(path: Path) -> str:
             head = next(unpacked(path, _quiet), b"")
         return "tar" if tar.is_tar(head) else ""
     return ""
+
+
+def _is_bundle(path: Path) -> bool:
+    """Does the archive begin with the manifest of a bundle?"""
+    with suppress(OSError), path.open("rb") as file:
+        head = file.read(tar.BLOCK)
+        if head.startswith(zips.MAGIC):
+            return head[30:].startswith(MANIFEST.encode())
+        if head.startswith(PACKED):
+            head = next(unpacked(path, _quiet), b"")
+            return head.startswith(MANIFEST.encode() + b"\0") and head[tar.BLOCK :].startswith(MANIFEST_MAGIC)
+    return False
 
 
 def _members(path: Path, kind: str, limit: int, warn: Callable[[str], None]) -> Iterator[Member]:

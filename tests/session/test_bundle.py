@@ -15,7 +15,7 @@ import zstandard
 
 from doctor.facts.model import Fact
 from doctor.rulebase.load import load_rulebase
-from doctor.session import bundle_writer
+from doctor.session import archives, bundle_writer
 from doctor.session.analyze import analyze_paths
 from doctor.session.bundle import FACTS, MANIFEST
 from doctor.session.bundle_writer import Bundled, write_bundle
@@ -77,6 +77,19 @@ def test_a_bundle_tells_the_same_as_the_job(suffix: str, tmp_path: Path) -> None
     done = bundle(tmp_path / f"b{suffix}", SAMPLE)
     assert len(done.manifest.files) == 9
     assert told(analyze_paths([tmp_path / f"b{suffix}"])) == told(analyze_paths([SAMPLE]))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_logs_that_pack_very_well_are_read_back_whole(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "FLOOR", 100_000)
+    monkeypatch.setattr(archives, "RATIO", 2)
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job/a.log").write_text("waiting for the others\n" * 100_000 + OOM)
+    bundle(tmp_path / f"b{suffix}", tmp_path / "job")
+    report = analyze_paths([tmp_path / f"b{suffix}"])
+    assert report.diagnosis.roots and not report.all_notes
 
 
 def test_an_unpacked_bundle_tells_the_same(tmp_path: Path) -> None:
