@@ -114,7 +114,7 @@ worker.main()
 
 @needs_torch
 def test_where_all_wait_the_two_that_cannot_meet_are_found_by_halves(tmp_path: Path, nothing_left: None) -> None:
-    script = tmp_path / "worker.py"
+    script = tmp_path / "hangs.py"
     script.write_text(HANGS.format(folder=str(WORKER.parent)))
     result = bench_of(replace(SMALL, step=5), 4, script=script)
     assert result.lost is not None and (result.lost.ranks, result.lost.operation) == ((), "init")
