@@ -27,7 +27,7 @@ from probes.files.node_dump import read_dump
 from probes.files.nsys import is_nsys, read_nsys
 from probes.files.recording import is_recording, read_recordings
 from probes.files.runs import JOB, runs_of
-from probes.files.stacks import is_stacks, read_stacks
+from probes.files.stacks import is_stacks, read_printed, read_stacks
 from probes.files.table import read_table
 from probes.files.trace import Progress, TraceFile, is_trace, read_traces
 from probes.files.what_if import is_what_if, read_what_if
@@ -133,6 +133,8 @@ def gather(
         elif file.kind == "log":
             _log_head(file, runs[file.file.name], found)
     _logs(logs, specs, found, elsewhere)
+    if set(runs.values()) == {JOB}:
+        _printed_stacks(logs, found)
     _remarks([file for file in readable if file.kind == "config"], runs, specs, found)
     found.inputs += [file.entry() for file in taken if file not in logs and file.kind != "trace"]
     found.inputs, found.facts = told_once(found.inputs, found.facts)
@@ -270,6 +272,15 @@ def _logs(files: Sequence[Taken], specs: Mapping[str, EventSpec], found: Gathere
         if file.kind == "dump" and file.file.name in speaking:
             file.kind = "log"
         found.inputs.append(file.entry(info.rank, info.host) if info else file.entry())
+
+
+def _printed_stacks(logs: Sequence[Taken], found: Gathered) -> None:
+    """Stacks at the ends of logs, unless stacks were handed over by themselves."""
+    if logs and not any(given.kind == "stacks" for given in found.inputs):
+        ranks = {given.path: given.rank for given in found.inputs}
+        named = [(Path(file.file.path), file.file.name, ranks.get(file.file.name)) for file in logs]
+        reading = logs[0].attempt("stacks", lambda: read_printed(named))
+        found.facts += reading.facts if reading else []
 
 
 def _read_logs(files: list[LogFile], specs: Mapping[str, EventSpec], elsewhere: Elsewhere | None = None) -> LogReading:

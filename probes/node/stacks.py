@@ -34,7 +34,7 @@ SPEC = ProbeSpec(
     watches=True,
 )
 
-LOOKS, SPAN = 3, 2.0
+LOOKS, SPAN = 3, 1.8
 """How often a rank is looked at, and the least seconds from the first look to the last: a step of the job that is
 shorter is seen to pass."""
 ONE, NATIVE = 1.5, 12.0

@@ -5,9 +5,10 @@ Files of one rank each, or one file of several processes. Two dumps of a rank te
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
@@ -18,10 +19,10 @@ from probes.files.stacks.facts import facts
 from probes.files.stacks.model import Stack, StackError
 from probes.files.stacks.verdict import RankStack, verdict
 
-__all__ = ["StacksReading", "is_stacks", "read_stacks"]
+__all__ = ["StacksReading", "is_stacks", "read_printed", "read_stacks"]
 
 HEAD = 4 << 10
-LARGEST = 64 << 20
+LARGEST, TAIL = 64 << 20, 256 << 10
 MOST_RANKS = 20_000
 
 PYSPY = re.compile(rb"(?:^|\n)Process \d{1,9}: [^\n]*\nPython v\d")
@@ -29,6 +30,8 @@ FAULT = re.compile(
     rb"^\s*(?:Fatal Python error: |Timeout \(\d+:\d\d:\d\d|(?:Current thread|Thread) 0x[0-9a-f]+)[^\n]*\n"
 )
 CALLS = re.compile(rb"\(most recent call first\)")
+CRASH = re.compile(rb"Fatal Python error: ")
+_PREFIX = re.compile(r"\[[A-Za-z_]*?(\d{1,7})\]:")
 JSON = re.compile(rb'^\s*\[\s*\{\s*"pid":\s*\d+,\s*"thread_id":')
 _RANK_IN_NAME = re.compile(r"rank[_.-]?(\d{1,7})", re.IGNORECASE)
 _RANK_IN_COMMAND = re.compile(r"--(?:local[_-])?rank[= ](\d{1,7})(?!\d)")
@@ -79,15 +82,54 @@ def read_stacks(files: Sequence[tuple[Path, str]]) -> StacksReading:
         if len(ranks) == 1:
             reading.ranks[name] = next(iter(ranks)) or 0
     _number(unnumbered, moments, reading)
-    ranks_here = [rank for number in sorted(moments)[:MOST_RANKS] if (rank := _rank(number, moments[number]))]
-    if ranks_here:
-        sources = {rank.rank: _source(moments[rank.rank][-1]) for rank in ranks_here}
-        # whether ranks are missing is not known of files; a gap in the numbers says that some were not handed over
-        whole = [rank.rank for rank in ranks_here] == list(range(len(ranks_here)))
-        reading.facts += facts(ranks_here, verdict(ranks_here, whole=whole), sources)
-    elif files:
+    # whether ranks are missing is not known of files; a gap in the numbers says that some were not handed over
+    if not _judge(moments, reading, whole=sorted(moments) == list(range(len(moments)))) and files:
         reading.says(files[0][1], "holds no main thread of any rank")
     return reading
+
+
+def _judge(moments: Mapping[int, Sequence[Stack]], reading: StacksReading, whole: bool) -> bool:
+    """Adds the facts; false if there is nothing to tell."""
+    ranks = [rank for number in sorted(moments)[:MOST_RANKS] if (rank := _rank(number, moments[number]))]
+    if not ranks:
+        return False
+    sources = {rank.rank: _source(moments[rank.rank][-1]) for rank in ranks}
+    reading.facts += facts(ranks, verdict(ranks, whole=whole and len(ranks) == len(moments)), sources)
+    return True
+
+
+def read_printed(files: Sequence[tuple[Path, str, int | None]]) -> StacksReading:
+    """Facts of the stacks that faulthandler printed into logs, at a signal or after a time; each file with its rank.
+
+    What it prints at a crash tells of that crash, and of nobody who waits: it is left out.
+    """
+    reading = StacksReading()
+    moments: dict[int, list[Stack]] = defaultdict(list)
+    for path, name, known in files:
+        for told, lines in _printed(path).items():
+            number = told if told is not None else known if known is not None else _named(Stack(0, ()), name, 1)
+            if number is not None:
+                moments[number] += faulthandler.from_text(lines, name)
+    _judge(moments, reading, whole=False)
+    return reading
+
+
+def _printed(path: Path) -> dict[int | None, list[str]]:
+    """The lines at the end of a log by the rank that torchrun's prefix names, where there are stacks among them."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - TAIL, 0))
+            data = file.read(TAIL)
+    except OSError:
+        return {}
+    if not CALLS.search(data) or CRASH.search(data):
+        return {}
+    found: dict[int | None, list[str]] = defaultdict(list)
+    for line in data.decode("utf-8", errors="replace").split("\n"):
+        prefix = _PREFIX.match(line)
+        found[int(prefix[1]) if prefix else None].append(line[prefix.end() :] if prefix else line)
+    return {rank: lines for rank, lines in found.items() if any("(most recent call first)" in line for line in lines)}
 
 
 def _read(path: Path, name: str) -> list[Stack]:

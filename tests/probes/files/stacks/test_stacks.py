@@ -12,7 +12,7 @@ import pytest
 from doctor.facts.model import Fact
 from doctor.session.analyze import analyze_paths
 from doctor.session.stack_tree import stacks_of
-from probes.files.stacks import is_stacks, read_stacks
+from probes.files.stacks import is_stacks, read_printed, read_stacks
 from probes.files.stacks.doing import Doing, stand_of
 from probes.files.stacks.model import Frame
 from probes.files.stacks.verdict import RankStack, verdict
@@ -107,6 +107,48 @@ def test_what_the_real_faulthandler_writes(tmp_path: Path) -> None:
     found = values(reading.facts)
     assert (found["stack.doing", "rank:3"], found["stack.frame", "rank:3"]) == ("data", "load_batch (train.py:5)")
     assert found["stack.frames", "rank:3"] == ("<module> (train.py:7)", "load_batch (train.py:5)")
+
+
+HANDLER = """\
+{prefix}Timeout (0:10:00)!
+{prefix}Thread 0x00007f1a2b3c4d00 (most recent call first):
+{prefix}  File "/usr/lib/python3.11/threading.py", line 331 in wait
+{prefix}Thread 0x00007f1a2b3c4e00 (most recent call first):
+{frames}
+"""
+ALL_REDUCE = """\
+{prefix}  File "/env/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", line 3252 in all_reduce
+{prefix}  File "/job/train.py", line 35 in train"""
+GET_BATCH = """\
+{prefix}  File "/job/data.py", line 5 in get_batch
+{prefix}  File "/job/train.py", line 26 in train"""
+
+
+def printed(rank: int, prefix: str = "", odd: int = 2) -> str:
+    frames = (GET_BATCH if rank == odd else ALL_REDUCE).format(prefix=prefix)
+    return f"{prefix}step 1 loss 2.1\n" + HANDLER.format(prefix=prefix, frames=frames)
+
+
+def test_stacks_that_faulthandler_printed_into_the_logs(tmp_path: Path) -> None:
+    for rank in range(4):
+        (tmp_path / f"rank{rank}.log").write_text(printed(rank))
+    report = analyze_paths([tmp_path])
+    (root,) = report.diagnosis.roots
+    assert (root.rule.id, root.entities) == ("HNG051", ("rank:2",))
+    assert {given.kind for given in report.inputs} == {"log"}
+
+
+def test_one_log_in_which_torchrun_tells_the_ranks_apart(tmp_path: Path) -> None:
+    path = tmp_path / "job.log"
+    lines = [printed(rank, f"[default{rank}]:").splitlines(keepends=True) for rank in range(4)]
+    path.write_text("".join(line for group in zip(*lines, strict=True) for line in group))
+    assert values(read_printed([(path, path.name, None)]).facts)["stack.culprits", "job"] == (2,)
+
+
+def test_what_faulthandler_prints_at_a_crash_blames_nobody_for_waiting(tmp_path: Path) -> None:
+    path = tmp_path / "rank2.log"
+    path.write_text("Fatal Python error: Segmentation fault\n" + printed(2))
+    assert read_printed([(path, path.name, 2)]).facts == []
 
 
 def test_a_rank_that_moved_between_two_dumps_does_not_hang(tmp_path: Path) -> None:
