@@ -25,6 +25,8 @@ pytestmark = pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="P
         ("type", "type-mismatch", (3,)),
         ("size", "no-dump", (1,)),  # Gloo ends the process that gets more than it expects
         ("order", "deadlock", (0,)),
+        ("skipped", "deadlock", (3,)),
+        ("stage", "unrecorded", (1, 2, 3)),  # Gloo records no sends: the stage that stopped is one of these
     ],
 )
 def test_real_processes_that_go_wrong(tmp_path: Path, scenario: str, verdict: str, culprits: tuple[int, ...]) -> None:

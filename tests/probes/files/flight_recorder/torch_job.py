@@ -48,6 +48,21 @@ def go_wrong(scenario: str, rank: int, x: object, pairs: list[object]) -> None:
         dist.all_reduce(x, group=pairs[0])
     elif scenario in ("order", "ok"):
         dist.all_reduce(x)
+    elif scenario == "skipped":
+        dist.all_reduce(x)
+        if rank != 3:
+            dist.all_reduce(x, group=pairs[rank // 2])
+        dist.all_reduce(x)
+    elif scenario == "stage":
+        for time_ in range(2):
+            if time_ and rank == 2:
+                return
+            if rank > 0:
+                dist.recv(x, rank - 1)
+            if rank < WORLD - 1:
+                dist.send(x, rank + 1)
+            dist.all_reduce(x, group=pairs[rank // 2])
+            dist.all_reduce(x)
 
 
 def dump(rank: int, folder: Path) -> None:
