@@ -126,7 +126,9 @@ def _together(roots: list[Remedies], job: Job, before: Assessment, calibration: 
 
 def _measured(store: FactStore, job: Job) -> Calibration | None:
     """The job's own step time, where its logs tell one."""
-    times = {fact.value for fact in store.every("run.step_time") if isinstance(fact.value, int | float)}
+    runs = {fact.entity for fact in store.every("run.step_time")}
+    best = [store.get("run.step_time", run) for run in runs]  # a recording and a log may both tell of a run
+    times = {fact.value for fact in best if fact is not None and isinstance(fact.value, int | float)}
     if len(times) != 1:
         return None
     try:
