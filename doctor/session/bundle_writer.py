@@ -21,7 +21,7 @@ from doctor.facts.model import Fact
 from doctor.rulebase.model import RuleBase
 from doctor.session.analyze import shown_files
 from doctor.session.archives import expanded
-from doctor.session.blocks import Blocks
+from doctor.session.blocks import LONGEST_SAMPLE, Blocks
 from doctor.session.bundle import FACTS, FILES, KINDS, MANIFEST, Carried, Manifest, encode_facts
 from doctor.session.bundle_archive import SUFFIXES, BundleArchive
 from doctor.session.contents import File
@@ -214,7 +214,7 @@ class _Writer:
         lines = out.parent / FACTS
         with lines.open("wb") as text_of_facts:
             hidden_inputs = [_hidden(given, hide) for given in inputs]
-            text_of_facts.writelines(encode_facts((self.redactor.fact(fact) for fact in facts), hidden_inputs))
+            text_of_facts.writelines(encode_facts(map(self._hidden_fact, facts), hidden_inputs))
         manifest = Manifest(
             1,
             f"pdoctor {doctor.__version__}",
@@ -233,6 +233,14 @@ class _Writer:
             for number, (file, one) in enumerate(zip(texts, carried, strict=True)):
                 add(one.member, _time(file), out.parent / f"{number}.text")
         return manifest
+
+    def _hidden_fact(self, fact: Fact) -> Fact:
+        before = self.redactor.counts.copy()
+        shown = self.redactor.fact(fact)
+        for kind in self.redactor.counts.keys() - self.blocks.samples.keys():
+            if self.redactor.counts[kind] > before[kind]:
+                self.blocks.samples[kind] = f"{shown.name} = {shown.value}  ({shown.entity})"[:LONGEST_SAMPLE]
+        return shown
 
 
 def _hidden(given: Input, hide: Callable[[str], str]) -> Input:

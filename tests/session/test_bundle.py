@@ -156,14 +156,17 @@ def test_recordings_and_probes_are_kept_as_facts(tmp_path: Path) -> None:
         )
     )
     spec = ProbeSpec("limits", "limits", ("node.*",))
-    outcome = Outcome(spec, [Fact("node.shm_total", 64 << 20, "node:n07")])
+    outcome = Outcome(spec, [Fact("node.shm_total", 64 << 20, "node:acme-07")])
     done = bundle(tmp_path / "b.zip", job, outcomes=(outcome,))
     report = analyze_paths([tmp_path / "b.zip"])
-    assert report.store.get("node.shm_total", "node:n07") is not None
+    assert report.store.get("node.shm_total", "node:host-07") is not None
     assert {given.kind for given in report.inputs} >= {"probe"}
     before = {(fact.name, fact.entity, fact.value) for fact in analyze_paths([job]).store.facts()}
     assert before <= {(fact.name, fact.entity, fact.value) for fact in report.store.facts()}
     assert done.inputs >= 1
+    assert bundle(tmp_path / "c.zip", outcomes=(outcome,)).samples == {
+        "host": "node.shm_total = 67108864  (node:host-07)"
+    }
 
 
 def test_nothing_is_overwritten_unless_forced_and_only_the_owner_may_read(tmp_path: Path) -> None:

@@ -97,6 +97,17 @@ def test_hosts_that_do_not_answer_are_said_and_the_others_judged(shell: str, tmp
     assert any(given.kind == "probe" and given.host == "n1" for given in report.inputs)
 
 
+def test_nodes_of_a_slurm_job_are_asked_through_srun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    program = tmp_path / "srun"
+    program.write_text(
+        '#!/bin/sh\ntest "$1 $2" = "--jobid=7 --nodelist=n1" && shift 2 && exec "$@"\necho no >&2; exit 1\n'
+    )
+    program.chmod(0o755)
+    answers = ask(["n1", "n2"], Reach((str(program),), PDOCTOR, seconds=30, slurm="7"), tmp_path)
+    assert [answer.reason for answer in answers] == ["", "no"]
+
+
 def test_a_slow_host_leaves_nothing_running(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     shell = tmp_path / "shell"
