@@ -59,6 +59,8 @@ NODE: Sequence[tuple[str, str]] = (
     (r"no GPU here reports events to NVML", "此处的 GPU 不向 NVML 报告事件"),
     (r"the probe broke: (?P<why>.*)", "探针出错：{why}"),
     (r"No such file or directory", "文件或目录不存在"),
+    (r"(?P<name>[\w./-]+): No such file or directory", "{name}：文件或目录不存在"),
+    (r"(?P<name>[\w./-]+): Permission denied", "{name}：权限不足"),
     (r"Permission denied", "权限不足"),
     (r"configuration space past 64 bytes is for root alone", "配置空间 64 字节之后的部分只有 root 能读"),
     (
@@ -71,6 +73,7 @@ NODE: Sequence[tuple[str, str]] = (
     ),
     (r"process (?P<n>\d+) is of no job here; these run: (?P<jobs>.*)", "进程 {n} 不属于此处的作业；正在运行：{jobs}"),
     (r"no job is called (?P<name>.*) here; these run: (?P<jobs>.*)", "此处没有名为 {name} 的作业；正在运行：{jobs}"),
+    (r"its processes do not say which rank they are: .*", "其进程没有说明各是哪个 rank：按启动顺序编号"),
     (r"py-spy is not installed: .*", "未安装 py-spy：pip install 'pdoctor[stacks]'，或在作业环境中 pip install py-spy"),
     (r"(?P<who>.*): they belong to another user; run: (?P<do>.*)", "{who}：属于其他用户；可运行：{do}"),
     (
