@@ -35,10 +35,12 @@ SPEC = ProbeSpec(
 )
 
 LOOKS, SPAN = 3, 1.8
-"""How often a rank is looked at, and the least seconds from the first look to the last: a step of the job that is
+"""How often a rank is looked at, and the usual seconds from the first look to the last: a step of the job that is
 shorter is seen to pass."""
 ONE, NATIVE = 1.5, 12.0
 """Seconds that py-spy is given for a rank; with the frames of libraries, whose symbols it reads first."""
+LEAST, REST = 0.6, 0.9
+"""The least of these seconds on a node that is busy, and what is kept for the last look and the verdict."""
 LATE = 0.4
 """Seconds by which a look may be late; then none is begun."""
 AT_ONCE = 8
@@ -76,6 +78,7 @@ class Watched:
 
 
 def probe(host: Host) -> Iterator[Fact]:
+    began = time.monotonic()
     try:
         ranks = ranks_here(host)
     except OSError:
@@ -88,16 +91,16 @@ def probe(host: Host) -> Iterator[Fact]:
         yield failed("stack.frames", INSTALL, host.node)
         return
     watched = [Watched(rank) for rank in job.ranks]
-    watched_for = _watch(host, spy, watched)
+    room = SPEC.seconds - REST - (time.monotonic() - began)
+    watched_for = _watch(host, spy, watched, max(min(SPAN, room), LEAST) if host.window <= SPAN else host.window)
     yield from _judged(host, job, watched, watched_for)
     if (silent := _silence(host, job)) is not None:
         yield measured("stack.silent", silent, "job", "/proc", f"no log of the job was written for {silent:.0f} s")
 
 
-def _watch(host: Host, spy: PySpy, watched: Sequence[Watched]) -> float:
-    """Looks at all ranks several times; the seconds between the first and the last look."""
+def _watch(host: Host, spy: PySpy, watched: Sequence[Watched], span: float) -> float:
+    """Looks at all ranks several times within `span` seconds; the time between the first and the last look."""
     first = last = time.monotonic()
-    span = max(SPAN, host.window)
     with ThreadPoolExecutor(min(len(watched), AT_ONCE)) as pool:
         for number in range(LOOKS):
             if number:

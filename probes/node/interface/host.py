@@ -6,10 +6,15 @@ import os
 import re
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 MOST_TEXT = 1 << 20
 MOST_OUTPUT = 8 << 20
@@ -38,6 +43,23 @@ def run(command: Sequence[str], seconds: float) -> Ran:
     return Ran(done.returncode, out, error)
 
 
+class Memo:
+    """What several probes ask at the same time is found out once; a few seconds later it is found out anew."""
+
+    def __init__(self, seconds: float = 3.0) -> None:
+        self._seconds, self._lock = seconds, threading.Lock()
+        self._known: dict[object, tuple[float, object]] = {}
+
+    def of(self, key: object, find: Callable[[], T]) -> T:
+        """What `find` gave for `key` lately; those that ask meanwhile wait for it."""
+        with self._lock:
+            moment, value = self._known.get(key, (-inf, None))
+            if time.monotonic() - moment > self._seconds:
+                value = find()
+                self._known[key] = (time.monotonic(), value)
+            return value  # type: ignore[return-value]
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
     """`name` is what facts call the node; `python` the job's interpreter, `job` and `pid` the job, where a person named
@@ -51,6 +73,7 @@ class Host:
     pid: int = 0
     native: bool = False
     window: float = WINDOW
+    memo: Memo = field(default_factory=Memo, compare=False, repr=False)
     clock: Callable[[], float] = time.time
     run: Callable[[Sequence[str], float], Ran] = run
 

@@ -123,6 +123,10 @@ class Ranks:
 
 def ranks_here(host: Host) -> Ranks:
     """The ranks of the job that `host` names, or of the one with most ranks here; none if no job is called that."""
+    return host.memo.of((ranks_here, host.root, host.job, host.pid), lambda: _ranks(host))
+
+
+def _ranks(host: Host) -> Ranks:
     found: dict[int, Rank] = {}
     hidden = 0
     for name in os.listdir(host.path("/proc")):
