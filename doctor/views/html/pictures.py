@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from doctor.messages import TEXTS
-from doctor.session.gpu_memory import memory_by_gpu, picture_of
 from doctor.session.heat import Heat, Row, heat_of
 from doctor.session.heat import folded as fold_heat
 from doctor.session.held import memory_of
@@ -33,9 +32,8 @@ def pictures(context: Context) -> list[Markup]:
         found.append(_ranks(context, known))
     if (graph := wait_graph_of(store)) is not None:
         found.append(_waits(context, graph))
-    by_gpu = picture_of(tuple(one for one in memory_by_gpu(store) if one.rank is not None))
-    drawn = [*pictures_of(store), *(picture for picture in (memory_of(store), by_gpu) if picture is not None)]
-    found += [_bars(context, picture) for picture in drawn]
+    held = memory_of(store)
+    found += [_bars(context, picture) for picture in (*pictures_of(store), *([held] if held else ()))]
     if (loads := heat_of(store)) is not None:
         found.append(_heat(context, loads))
     return found

@@ -21,9 +21,6 @@ MARKS: Mapping[str, tuple[str, int]] = {
     "gpu_allocated": ("A", 1), "gpu_cached": ("c", 6), "gpu_fragmented": ("F", 4), "gpu_outside": ("N", 3),
     "gpu_others": ("O", 9), "gpu_outside_or_others": ("N", 3), "gpu_used": ("U", 0), "gpu_driver": ("D", 7),
     "gpu_free": ("f", -1), "gpu_unknown": ("?", -1),
-    "gpu_allocated": ("T", 2), "gpu_cached": ("C", 5), "gpu_fragmented": ("F", 4), "gpu_outside": ("N", 3),
-    "gpu_others": ("X", 6), "gpu_outside_or_others": ("N", 3), "gpu_used": ("U", 0), "gpu_driver": ("D", 8),
-    "gpu_free": ("f", -1), "gpu_unknown": ("?", -1),
     # of plans
     "parameters": ("P", 2), "gradients": ("G", 5), "optimizer": ("O", 0), "activations": ("A", 1), "other": ("R", 7),
     "products": ("C", 2), "attention": ("A", 1), "operators": ("M", 8), "recompute": ("R", 9), "host": ("h", -1),
