@@ -4,6 +4,8 @@ import gzip
 import json
 import os
 import pickle
+import resource
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +159,18 @@ def test_a_pickle_that_would_run_code_is_refused_and_nothing_runs(tmp_path: Path
     assert not (tmp_path / "made").exists()
     assert "mkdir" in reading.warnings["nccl_trace_rank_1"][0]
     assert fact(reading, "fr.culprits") == (2,), "the other ranks are judged"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps to a limit of memory")
+def test_a_pickle_of_a_few_bytes_gets_no_table_of_gigabytes(tmp_path: Path) -> None:
+    hung().write(tmp_path)
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    put = b"r" + (160 << 20).to_bytes(4, "little")  # keep this under the number 160 million
+    (tmp_path / "nccl_trace_rank_1").write_bytes(b"\x80\x02}X\x09\x00\x00\x00pg_config}" + put + b"s.")
+    reading = read(tmp_path)
+    assert "beyond any dump" in reading.warnings["nccl_trace_rank_1"][0]
+    assert fact(reading, "fr.culprits") == (2,)
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
 
 
 def test_damaged_dumps_cost_one_line_each(tmp_path: Path) -> None:
