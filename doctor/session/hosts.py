@@ -28,6 +28,7 @@ from doctor.session.inputs import InputError, collect
 from doctor.session.notes import Note
 from doctor.session.report import Input
 from doctor.session.spool import Spool
+from doctor.session.unread import HOST
 
 ASK = "collect --no-files --keep-hosts --quiet --output -"
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
@@ -136,7 +137,7 @@ def read_hosts(answers: Sequence[Answer], loaded: Loaded, paths: Sequence[str] =
         raise InputError(Note("hosts.silent", silent[0].host, {"reason": silent[0].reason}))
     # First of what was not checked.
     facts = [
-        Fact("probe.host", answer.reason, f"node:{answer.host}", Source("probe", answer.host), quality=Quality.FAILED)
+        Fact(HOST, answer.reason, f"node:{answer.host}", Source("probe", answer.host), quality=Quality.FAILED)
         for answer in silent
     ]
     inputs: list[Input] = []

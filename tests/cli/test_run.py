@@ -69,7 +69,7 @@ def test_many_nodes_are_asked_and_those_that_do_not_answer_are_said(
     shell.chmod(0o755)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     how = ["--hosts", "n[1-2]", "--ssh", str(shell), "--remote-command", f"{sys.executable} -m doctor"]
-    assert run(["run", "--no-input", *how]) in (0, 1)
+    assert run(["run", "--no-input", *how]) in (1, 3)  # a node that was not seen is not healthy
     shown = capsys.readouterr().out
     assert "Asked 2 hosts: 1 answered." in shown and "n2 was not looked at: ended with status 7" in shown
     assert run(["run", "--hosts", "n2", "--ssh", str(shell)]) == 2
