@@ -1,4 +1,4 @@
-"""Environment variables of the job's ranks that steer communication and memory; else those of this shell."""
+"""Variables of the job's ranks that steer communication and memory, else of this shell, and those of nccl.conf."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from probes.secrets import redact
 
 SPEC = ProbeSpec(
     "environment",
-    "variables of NCCL, torch, CUDA, libfabric, UCX, gloo and OpenMP in the job's ranks, else in this shell",
+    "variables of NCCL, torch, CUDA, libfabric, UCX, gloo and OpenMP in the job's ranks, else in this shell; nccl.conf",
     ("env.*",),
     privilege="the job's user or root",
 )
@@ -24,6 +24,7 @@ WORTH = re.compile(
     r"|SLURM_(?:NNODES|JOB_NUM_NODES|NTASKS|NTASKS_PER_NODE|GPUS_ON_NODE|CPUS_PER_TASK)"
 )
 LONGEST = 20_000
+EVERYWHERE, MOST_LINES = "/etc/nccl.conf", 1000
 
 
 def probe(host: Host) -> Iterator[Fact]:
@@ -35,16 +36,40 @@ def probe(host: Host) -> Iterator[Fact]:
     if not ranks.job:
         for name, value in _worth(host.environ).items():
             yield from _both(host, name, value, "environment of this shell")
+        yield from _configured(host, host.environ)
         return
     first = ranks.job[0]
     common = _worth(first.environ)
     for name, value in common.items():
         yield from _both(host, name, value, f"{first.proc}/environ")
+    yield from _configured(host, first.environ)
     for rank in ranks.job[1:]:
         for name, value in _worth(rank.environ).items():
             if common.get(name) != value:
                 path = f"{rank.proc}/environ"
                 yield measured(f"env.{name}", value, rank.entity, path, f"{name}={value}")
+
+
+def _configured(host: Host, environ: Mapping[str, str]) -> Iterator[Fact]:
+    """What NCCL takes from its files for variables that are not set: NCCL_CONF_FILE, else the one in the home folder,
+    then the one of the node (src/misc/param.cc: initEnv). The first that sets a variable counts."""
+    own = environ.get("NCCL_CONF_FILE") or f"{environ.get('HOME', '')}/.nccl.conf"
+    known = set(environ)
+    for path in (own, EVERYWHERE):
+        try:
+            lines = host.text(path).splitlines()[:MOST_LINES] if path.startswith("/") else []
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            yield failed("env.nccl_conf", f"{path}: {why(error)}", host.node, path)
+            continue
+        for number, line in enumerate(lines, 1):
+            name, sign, value = line.partition("=")
+            if sign and not line.startswith("#") and name not in known and WORTH.fullmatch(name):
+                known.add(name)
+                shown = redact(name, value)
+                for entity in ("job", host.node):
+                    yield measured(f"env.{name}", shown, entity, path, f"{name}={shown}", number)
 
 
 def _worth(environ: Mapping[str, str]) -> dict[str, str]:
