@@ -15,9 +15,9 @@ class Hook:
     __slots__ = ("_call", "_compiling")
 
     def __init__(self, call: Callable[..., None]) -> None:
-        compiler = getattr(import_module("torch"), "compiler", None)
+        torch = import_module("torch")
         self._call = call
-        self._compiling: Callable[[], bool] = getattr(compiler, "is_compiling", lambda: False)
+        self._compiling: Callable[[], bool] = getattr(torch.compiler, "is_compiling", None) or _before(torch)
 
     def __call__(self, *given: Any) -> None:
         if not self._compiling():
@@ -25,3 +25,8 @@ class Hook:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (contextlib.nullcontext(), "__exit__")
+
+
+def _before(torch: Any) -> Callable[[], bool]:
+    """The same of the versions in which torch.compiler did not have it yet."""
+    return getattr(getattr(torch, "_dynamo", None), "is_compiling", None) or (lambda: False)
