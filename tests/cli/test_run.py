@@ -91,3 +91,10 @@ def test_what_cannot_be_asked_is_wrong_usage(
 ) -> None:
     assert run(["run", *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_job_that_does_not_run_here_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "--job", "no-such-job"]) == 2
+    assert "no job here is called no-such-job" in capsys.readouterr().err
+    assert run(["probe", "stacks", "--pid", "1", "--job", "x"]) == 2
+    assert "leave one of the two out" in capsys.readouterr().err
