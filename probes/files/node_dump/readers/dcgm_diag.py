@@ -1,7 +1,8 @@
 """`dcgmi diag`: which tests failed, on which GPUs, and why; as a table or as JSON (`-j`).
 
 DCGM 4 gives each entity a line of its own below the test (`GPU0: Fail`), DCGM 3 and before name the GPUs behind the
-result (`Fail - GPU: 0`). JSON: test_categories, tests, results (DCGM, dcgmi/Diag.cpp, NvvsJsonStrings.h).
+result, a line for each (`Pass - GPUs: 1, 2`, `Fail - GPU: 0`). JSON: test_categories, tests, results (DCGM,
+dcgmi/Diag.cpp, NvvsJsonStrings.h).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from doctor.facts.model import Fact
@@ -22,9 +23,11 @@ _HEADER = re.compile(r"^\|\s*Diagnostic\s*\|\s*Result\s*\|")
 _CELLS = re.compile(r"^\|(?P<name>[^|]{0,80})\|(?P<info>[^|]{0,400})\|\s*$")
 _RESULT = re.compile(r"^(?P<status>Pass|Fail|Warn|Skip|Not Run)(?:\s*-\s*(?P<which>All|GPUs?:?[\d,\s]+))?$")
 _ENTITY = re.compile(r"^(?P<group>[A-Za-z][A-Za-z_]{0,15}?)(?P<number>\d{1,4}): (?P<status>Pass|Fail|Warn|Skip)$")
-_WARNING = re.compile(r"^Warning(?:: GPU(?P<gpu>\d{1,4}))?$")
+_WARNING = re.compile(r"^(?:Warning|Error)(?:: GPU(?P<gpu>\d{1,4}))?$")
 _IN_TEXT = re.compile(r"\bGPU (?P<gpu>\d{1,4})\b")
 MOST, LONGEST = 64, 400
+WIDTH = 45
+"""Characters of a long text on one line of the table (dcgmi/Diag.cpp, DisplayVerboseInfo)."""
 
 
 @dataclass(slots=True)
@@ -54,55 +57,77 @@ def read(section: Block) -> Iterator[Fact]:
         yield section.fact(name, tuple(text for text, _ in warnings[:MOST]), warnings[0][1], entity)
 
 
+@dataclass(slots=True)
+class _Test:
+    """One test of a table while its lines are read: its results, the GPUs that failed, and the warning begun."""
+
+    name: str
+    start: Line
+    failed: bool = False
+    passed: bool = False
+    gpus: set[int] = field(default_factory=set)
+    about: int | None = None
+    warning: list[str] = field(default_factory=list)
+
+    def result(self, status: str, numbers: Iterable[str]) -> None:
+        self.failed |= status == "Fail"
+        self.passed |= status == "Pass"
+        if status == "Fail":
+            self.gpus.update(map(int, numbers))
+
+    def close(self, found: _Found) -> None:
+        """Ends the warning that was begun; it may be what names the GPU of a failure."""
+        text = " ".join("".join(self.warning).split())[:LONGEST]
+        self.warning = []
+        if text:
+            owner = self.about if self.about is not None else _gpu_in(text)
+            found.warned[owner].append((text, self.start))
+            if self.failed and owner is not None:
+                self.gpus.add(owner)
+
+    def finish(self, found: _Found) -> None:
+        self.close(found)
+        owners: list[int | None] = [*sorted(self.gpus)]
+        for gpu in (owners or [None]) if self.failed else ():
+            found.failed[gpu].setdefault(self.name, self.start)
+        if self.passed and not self.failed:
+            found.passed.setdefault(self.name, self.start)
+
+
 def _table(section: Block) -> _Found:
     found = _Found()
-    test, status, start = "", "", section.lines[0]
-    warning: list[str] = []
-    about: int | None = None
-    named: set[int] = set()
-
-    def close() -> None:
-        nonlocal warning
-        text = " ".join(warning)[:LONGEST]
-        warning = []
-        if text:
-            owner = about if about is not None else _gpu_in(text)
-            found.warned[owner].append((text, start))
-            if status == "Fail" and owner is not None:
-                named.add(owner)
-
-    def finish() -> None:
-        close()
-        if status == "Fail":
-            owners: list[int | None] = [*sorted(named)]
-            for gpu in owners or [None]:
-                found.failed[gpu].setdefault(test, start)
-        elif status == "Pass":
-            found.passed.setdefault(test, start)
-        named.clear()
-
+    test = _Test("", section.lines[0])
     for line in section.lines:
         match = _CELLS.match(line.text)
         if match is None:
             continue
         name, info = match["name"].strip(), match["info"].strip()
+        result = _RESULT.match(info)
         if said := _WARNING.match(name):
-            close()
-            about, warning = (int(said["gpu"]) if said["gpu"] else None), [info]
+            test.close(found)
+            if name == "Error":  # what keeps the tests from running, such as a GPU that is broken already
+                test.finish(found)
+                test = _Test("before the tests", line, failed=True)
+            test.about, test.warning = (int(said["gpu"]) if said["gpu"] else None), [_part(match["info"])]
+        elif result and (name or test.name):
+            if name:
+                test.finish(found)
+                test = _Test(name, line)
+            test.result(result["status"], re.findall(r"\d{1,4}", result["which"] or ""))
         elif not name and (entity := _ENTITY.match(info)):
-            close()
-            if entity["status"] == "Fail" and entity["group"] == "GPU":
-                named.add(int(entity["number"]))
-        elif not name and warning:
-            warning.append(info)
-        elif name and (result := _RESULT.match(info)):
-            finish()
-            test, status, start = name, result["status"], line
-            named.update(int(number) for number in re.findall(r"\d{1,4}", result["which"] or ""))
+            test.close(found)
+            test.result(entity["status"], [entity["number"]] if entity["group"] == "GPU" else [])
+        elif not name and test.warning:
+            test.warning.append(_part(match["info"]))
         elif name:
-            close()
-    finish()
+            test.close(found)
+    test.finish(found)
     return found
+
+
+def _part(cell: str) -> str:
+    """A line of a long text, which is cut anywhere at WIDTH; a cell of another width was laid out by somebody else."""
+    return cell[1 : WIDTH + 1] if len(cell) == WIDTH + 3 else cell
 
 
 def _gpu_in(text: str) -> int | None:

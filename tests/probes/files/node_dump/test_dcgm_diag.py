@@ -23,7 +23,7 @@ Successfully ran diagnostic for group.
 |                           | GPU0: Pass                                     |
 |                           | GPU1: Fail                                     |
 | Warning: GPU1             | GPU 1 had uncorrectable memory errors and row  |
-|                           | remappings are pending.                        |
+|                           |  remappings are pending.                       |
 +-----  Stress  ------------+------------------------------------------------+
 | targeted_power            | Skip                                           |
 |                           | GPU0: Skip                                     |
@@ -40,7 +40,10 @@ OLD = """\
 +-----  Hardware  ----------+------------------------------------------------+
 | GPU Memory                | Pass - All                                     |
 +-----  Integration  -------+------------------------------------------------+
-| PCIe                      | Fail - GPUs: 0, 2                              |
+| PCIe                      | Pass - GPUs: 1, 3                              |
+|                           | Fail - GPUs: 0, 2                              |
+| Warning                   | GPU 0 Thermal violations totaling 13.3 second  |
+|                           | s started at 9.7 seconds into the test         |
 +---------------------------+------------------------------------------------+
 """
 
@@ -67,7 +70,21 @@ def test_older_tables_name_gpus_behind_the_result_or_in_the_warning() -> None:
     found = facts(OLD)
     assert found["gpu:?/3", "gpu.dcgm_failed"] == ("Persistence Mode",)
     assert found["gpu:?/0", "gpu.dcgm_failed"] == found["gpu:?/2", "gpu.dcgm_failed"] == ("PCIe",)
+    assert found["gpu:?/0", "gpu.dcgm_warnings"] == (
+        "GPU 0 Thermal violations totaling 13.3 seconds started at 9.7 seconds into the test",
+    )
+    assert ("gpu:?/1", "gpu.dcgm_failed") not in found
     assert found["node:?", "node.dcgm_passed"] == ("Denylist", "GPU Memory")
+
+
+def test_an_error_before_the_tests_is_a_failure_of_its_gpu() -> None:
+    head = NEW.split("|-----  Metadata")[0]
+    text = f"{head}| Error                     | GPU 3 has uncorrectable memory errors and row  |\n"
+    text += "|                           |  remappings are pending                        |\n"
+    assert facts(text) == {
+        ("gpu:?/3", "gpu.dcgm_failed"): ("before the tests",),
+        ("gpu:?/3", "gpu.dcgm_warnings"): ("GPU 3 has uncorrectable memory errors and row remappings are pending",),
+    }
 
 
 def test_json_of_both() -> None:
