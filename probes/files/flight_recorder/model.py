@@ -105,8 +105,8 @@ class Dump:
     """The dump of one rank. `pending` are its unfinished calls, the oldest first; `newest` is the latest time in it.
 
     `shapes` explains the numbers in the lanes; `last` and `frame` are the last call of all; `steps` counts which call
-    followed which,
-    `way` is how the oldest unfinished one was reached; `told` are the lanes of which only the status is known;
+    followed which; `ways` are the last steps to the oldest unfinished one; `told` are the lanes of which only the
+    status is known;
     `ended` are the last calls of groups whose backend retires failed calls like finished ones;
     `p2p` are the groups with point-to-point calls, which the status counts together with the collectives; `unrecorded`:
     there were some of which the backend left no record.
@@ -125,7 +125,7 @@ class Dump:
     last: str = ""
     frame: str = ""
     steps: dict[tuple[Step, Step], int] = field(default_factory=dict)
-    way: tuple[Step, Step] | None = None
+    ways: tuple[tuple[Step, Step], ...] = ()
     told: dict[Group, tuple[int, int]] = field(default_factory=dict)
     p2p: set[Group] = field(default_factory=set)
     unrecorded: bool = False

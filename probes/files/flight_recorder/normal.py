@@ -22,6 +22,9 @@ P2P = ("send", "recv")
 LAST_SITES = 64
 """Of so many of the last collectives of each group the place in the user's code is kept."""
 
+LATELY, ENOUGH = 8, 3
+"""So many steps to the oldest unfinished call are looked at, if there were so many times more before them."""
+
 FIELDS = (
     "profiling_name",
     "process_group",
@@ -200,7 +203,9 @@ class _Reader:
         dump.backends = frozenset(call.backend for call in known.values())
         dump.pending = [record for record in unfinished if not self._over(record, unfinished)]
         if dump.pending and (place := ways[dump.pending[0].id]):
-            dump.way = kinds[trail[place - 1]], kinds[trail[place]]
+            lately = LATELY if place > ENOUGH * LATELY else 1
+            steps = pairwise(trail[max(place - lately, 0) : place + 1])
+            dump.ways = tuple((kinds[a], kinds[b]) for a, b in steps)
         for seen in self._seen.values():
             if (lane := seen.lane) is not None:
                 lane.ends = "" in seen.finished

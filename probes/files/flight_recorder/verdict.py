@@ -16,6 +16,9 @@ STALE = 10 * 10**9
 """A call is not merely under way when something else in the dumps happened so many nanoseconds after it was made."""
 
 
+ROUTINE = 3
+"""A step that a rank made more often than this belongs to its work."""
+
 SURE_LAG = 2
 """Collectives that a rank lags behind a peer and that no late look at its device explains."""
 
@@ -196,7 +199,12 @@ def _deadlock(world: World, graph: Waits, circle: tuple[int, ...]) -> Verdict:
 
 
 def _new_way(world: World, rank: int) -> bool:
-    """Did the rank come to its unfinished call from a call that no rank ever came from before?"""
-    way = world.dumps[rank].way
-    times = sum(dump.steps.get(way, 0) for dump in world.dumps.values()) if way else 0
-    return way is not None and times <= sum(dump.way == way for dump in world.dumps.values())
+    """Did the rank come to its unfinished call by a step from one call to another that it never made before? Others
+    may make it all the time, as the stages of a pipeline differ; but not have begun with it earlier."""
+    own = world.dumps[rank]
+    for way in dict.fromkeys(own.ways):
+        counts = [(dump.steps.get(way, 0), dump.ways.count(way), dump is not own) for dump in world.dumps.values()]
+        routine = ROUTINE if len(own.ways) > 1 else len(world.dumps) * max(own.entries, 1)
+        if all(times <= late or (other and times > routine) for times, late, other in counts):
+            return True
+    return False

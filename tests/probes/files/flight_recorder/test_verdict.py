@@ -288,3 +288,21 @@ def test_of_a_circle_the_one_on_a_new_way_is_to_blame_even_where_more_stand_with
     job.call((2,), "all_reduce", "2", done=False)
     found = job.judge()
     assert (found.circle, found.faults) == ((2, 3), {3: Kind.DEADLOCK})
+
+
+@pytest.mark.parametrize(
+    ("left_out", "waits", "culprit"), [("send 1->2", "recv 2<-1", 1), ("recv 2<-1", "send 1->2", 2)]
+)
+def test_of_two_stages_the_one_that_leaves_its_side_out_is_to_blame(left_out: str, waits: str, culprit: int) -> None:
+    job = Job({"0": ("default_pg", range(4)), "1": ("pp", range(4))})
+    for number in range(20):
+        last = number == 19
+        for stage in range(4):
+            calls = [f"recv {stage}<-{stage - 1}"] * (stage > 0) + [f"send {stage}->{stage + 1}"] * (stage < 3)
+            for call in calls:
+                if not last or call != left_out:
+                    job.call((stage,), call, "1", done=not last or call != waits)
+            if not last or waits not in calls:  # who waits comes no further
+                job.call((stage,), "all_reduce", "0", done=not last)
+    found = job.judge()
+    assert (found.kind, set(found.faults)) == (Kind.DEADLOCK, {culprit})
