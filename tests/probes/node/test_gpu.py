@@ -115,3 +115,8 @@ def test_no_driver_is_said_and_is_no_fault(capsys: pytest.CaptureFixture[str]) -
     assert run(["run", "--no-input"]) == 0
     shown = capsys.readouterr().out
     assert "no NVIDIA driver here" in shown and "healthy" in shown
+
+
+def test_a_card_that_is_cut_into_slices_is_a_note_and_no_alarm(tmp_path: Path) -> None:
+    status, found = causes_of(table(tmp_path, gpus={0: {"mig": "1", "mig.made": "3"}}))
+    assert status == 0 and {finding["severity"] for finding in found.values()} <= {"info", "risk"}
