@@ -1,0 +1,1 @@
+"""Watching a job whose logs still grow: what is said of it while it runs."""
