@@ -176,6 +176,7 @@ def recorded_by(step: NextStep, report: Report) -> str:
 def next_steps(report: Report) -> list[NextStep]:
     """The steps that can be taken: what a recording does not tell that was handed over, nobody can find out."""
     given = {given.kind for given in report.inputs}
+    given |= {given.path.removeprefix("probe ") for given in report.inputs if given.kind == "probe"}
     return [
         step for step in report.diagnosis.next_steps if not given & RECORDED_BY.get(recorded_by(step, report), set())
     ]
