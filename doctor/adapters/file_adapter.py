@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from doctor.adapters.batch import TRIANGLE, completed
 from doctor.adapters.dialect import Dialect, Form, Repeats, placed
 from doctor.adapters.errors import AdapterError, Unavailable
-from doctor.adapters.model import Changes, Code, Entry, Found, Note, Rendered, Scalar, Syntax
+from doctor.adapters.model import Changes, Code, Entry, Found, Note, Own, Rendered, Scalar, Syntax
 from doctor.adapters.settings import checked
+from doctor.adapters.syntax.command_line import CommandLine
 from doctor.adapters.variables import render_variable
-from doctor.adapters.ways import Keep, Wanted, Wish, same
+from doctor.adapters.ways import Keep, Wanted, Wish, as_number, same
+from doctor.planner.errors import PlanError
 
 ENV = "env."
 MARK = "\ufeff"
@@ -73,6 +76,36 @@ class FileAdapter:
             notes += said
         return Rendered(mark + text, tuple(dict.fromkeys(notes)))
 
+    def write(self, text: str, own: Own, known: Mapping[str, Any] | None = None, path: str = "") -> Rendered:
+        """The text with settings by the framework's own names in it: all of them, or none and why not.
+
+        A setting that is taken away is None, a switch that is on True. What a neutral setting says whole goes the
+        neutral way, so that what belongs to it (the batch) stays true. Raises as `render` does.
+        """
+        form = self._form(path, text)
+        neutral = _neutral(form.dialect, own)
+        after = self.render(text, neutral, known, path) if neutral else Rendered(text)
+        keys = {form.dialect.ways[knob].keys[0] for knob in neutral}
+        rest = {key: value for key, value in own.items() if key not in keys}
+        mark, body = after.text[: after.text.startswith(MARK)], after.text.removeprefix(MARK)
+        wishes: list[tuple[str, Wish]] = []
+        notes: list[Note] = []
+        switches = frozenset(key for key, value in rest.items() if value is True)
+        if isinstance(form.syntax, CommandLine) and not switches <= form.syntax.switches:
+            form = replace(form, syntax=replace(form.syntax, switches=form.syntax.switches | switches))
+        for key, value in rest.items():
+            there = bool(placed(_entries(form.syntax, body), form.dialect.names(key), form.repeats))
+            try:
+                wishes.append((key if there else _new_name(self.name, form, key), _literal(form, key, value)))
+            except Unavailable as reason:
+                notes.append(Note(key, str(reason), reason.zh, written=False))
+        wishes += [(key, None) for key in _shut_out(body, form, rest)]
+        # Each new setting goes right behind the file's own, so the last is written first.
+        body, said = _apply(form, body, "", wishes[::-1], "")
+        notes += [replace(note, knob=note.knob or self.name) for note in said]
+        left = [note for note in (*after.notes, *notes) if not note.written]
+        return Rendered(text, tuple(left)) if left else Rendered(mark + body, (*after.notes, *notes))
+
     def _form(self, path: str, text: str) -> Form:
         for form in self.forms:
             if form.fits(path, text.removeprefix(MARK)):
@@ -84,6 +117,83 @@ class FileAdapter:
 def _entries(syntax: Syntax, text: str) -> tuple[Entry, ...]:
     """The settings of a text, which is looked at many times while it is changed."""
     return syntax.entries(text)
+
+
+# Files of one mapping, whose settings all stand at its top; sections that others give a setting by its first word.
+FLAT = ("hf", "llamafactory", "swift")
+SECTIONS = {"fsdp": "fsdp_config", "offload": "deepspeed_config"}
+# Settings that accelerate takes for FSDP 1 alone (accelerate, utils/dataclasses.py, FullyShardedDataParallelPlugin).
+OF_FSDP_1 = (
+    "fsdp_sharding_strategy", "fsdp_limit_all_gathers", "fsdp_sync_module_states", "fsdp_use_orig_params",
+    "fsdp_backward_prefetch", "fsdp_forward_prefetch",
+)  # fmt: skip
+# Settings that a framework refuses beside others (Megatron-LM, megatron/training/arguments.py, validate_args).
+MEGATRON_EXCLUDES = {
+    "bf16": ("fp16",), "fp16": ("bf16",), "recompute_granularity": ("recompute_activations",),
+    "recompute_activations": ("recompute_granularity", "recompute_method", "recompute_num_layers"),
+    "num_virtual_stages_per_pipeline_rank": ("num_layers_per_virtual_pipeline_stage",),
+    "num_layers_per_virtual_pipeline_stage": ("num_virtual_stages_per_pipeline_rank",),
+}  # fmt: skip
+
+
+def _new_name(framework: str, form: Form, key: str) -> str:
+    """What a setting is called that the file does not have yet. Raises Unavailable where its place is not known."""
+    known, section = form.dialect.all_keys(), SECTIONS.get(key.split("_")[0])
+    if framework == "accelerate":
+        second = "fsdp_config.fsdp_reshard_after_forward" in known
+        if any(name.startswith(f"{section}.") for name in known) and not (second and key in OF_FSDP_1):
+            return f"{section}.{key}"
+    elif framework in FLAT or (framework == "megatron" and form.shell):
+        if "." not in key:
+            return key
+    elif "." in key and form.repeats is not Repeats.UNCLEAR and not _of_newer_version(key, known):
+        if framework in ("deepspeed", "torchtitan", "verl") or form.shell:
+            return key
+    elif key in known:
+        return key
+    raise Unavailable(
+        f"{key} is not in this file, and where it belongs is not known", f"文件中没有 {key}，其所在位置也无从得知"
+    )
+
+
+def _of_newer_version(key: str, known: tuple[str, ...]) -> bool:
+    """torchtitan's degrees once stood in another section."""
+    return key.startswith("parallelism.") and not any(name.startswith("parallelism.") for name in known)
+
+
+def _literal(form: Form, key: str, value: Scalar | None) -> Scalar | None:
+    """A word as the value that it means. Raises Unavailable for several where one is taken."""
+    if isinstance(value, tuple) and isinstance(form.syntax, CommandLine) and key not in form.syntax.lists:
+        words = " ".join(value)
+        raise Unavailable(f"{key} takes one value, not {words!r}", f"{key} 只取一个值，而非 {words!r}")
+    if not isinstance(value, str):
+        return value
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    number = as_number(value)
+    return value if number is None else number
+
+
+def _shut_out(text: str, form: Form, own: Own) -> list[str]:
+    """Settings in the file that the framework refuses beside the new ones."""
+    rules = MEGATRON_EXCLUDES if form.dialect.title.startswith("Megatron-LM") else {}
+    others = dict.fromkeys(other for key, value in own.items() if value is not None for other in rules.get(key, ()))
+    if rules and own.get("recompute_granularity") == "selective":
+        others |= dict.fromkeys(("recompute_method", "recompute_num_layers"))
+    entries = _entries(form.syntax, text)
+    return [key for key in others if key not in own and placed(entries, form.dialect.names(key), form.repeats)]
+
+
+def _neutral(dialect: Dialect, own: Own) -> dict[str, Any]:
+    """The neutral settings that a framework's own ones state whole, by one of its settings each."""
+    found = {}
+    for knob, way in dialect.ways.items():
+        if len(way.keys) == 1 and (value := own.get(way.keys[0])) is not None:
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            read = None if isinstance(value, tuple) else way.read({way.keys[0]: text})
+            with suppress(PlanError):  # a word for the framework itself, such as -1: no neutral value
+                found.update(checked({knob: read}) if read is not None else {})
+    return found
 
 
 def _read(form: Form, entries: tuple[Entry, ...]) -> dict[str, Found]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 Scalar: TypeAlias = bool | int | float | str | tuple[str, ...]
+# A framework's own settings by their names there: a switch that is on is True, one to take away None.
+Own: TypeAlias = Mapping[str, "Scalar | None"]
 # Neutral settings by the names of doctor.planner.knobs, and `env.NAME` for variables; None takes a variable away.
 Changes: TypeAlias = Mapping[str, Any]
 
@@ -100,3 +102,5 @@ class Adapter(Protocol):
     def render(
         self, text: str, changes: Changes, known: Mapping[str, Any] | None = None, path: str = ""
     ) -> Rendered: ...
+
+    def write(self, text: str, own: Own, known: Mapping[str, Any] | None = None, path: str = "") -> Rendered: ...

@@ -24,7 +24,7 @@ def render_variable(text: str, name: str, value: str | None, shell: bool) -> tup
         script = read_script(text)
         given = [definition for definition in script.definitions if definition.name == name]
         if value is None:
-            return (_without(text, given[-1]) if given else text), None
+            return (without_definition(text, given[-1]) if given else text), None
         if given:
             return _with(text, given[-1], value), None
         return _added(text, script, order), None
@@ -42,7 +42,8 @@ def _with(text: str, definition: Definition, value: str) -> str:
     return splice(text, definition.start, definition.end, value if PLAIN.fullmatch(value) else shlex.quote(value))
 
 
-def _without(text: str, definition: Definition) -> str:
+def without_definition(text: str, definition: Definition) -> str:
+    """The script without that assignment. Raises AdapterError where it is set together with others."""
     start = definition.start - len(definition.name) - 1
     line = text[line_start(text, start) : start].strip()
     rest = text[definition.end : line_end(text, definition.end)].split("#")[0].strip()
