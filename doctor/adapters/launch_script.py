@@ -150,9 +150,7 @@ def _changed(text: str, definition: Definition, value: str) -> str:
     own = re.search(rf"\$\{{?{definition.name}\b", old)
     if own and not re.fullmatch(rf"\$\{{{definition.name}:?-[^{{}}]*\}}", old):
         line = line_of(text, start)
-        raise Unavailable(
-            f"line {line} adds to its value: change it there", f"第 {line} 行在原值上追加：请在那里修改"
-        )
+        raise Unavailable(f"line {line} adds to its value: change it there", f"第 {line} 行在原值上追加：请在那里修改")
     around = (start, end) != (definition.start, definition.end)
     if around and not re.search(r"[\"'$`\\]", value):
         return splice(text, start, end, value)
