@@ -163,7 +163,7 @@ def _json(document: Mapping[str, object], section: Block) -> _Found:
             for result in results:
                 gpus: list[int | None] = [*_gpus(result)]
                 for warning in _maps(result.get("warnings")):
-                    text = str(warning.get("warning", ""))[:LONGEST]
+                    text = str(warning.get("warning", warning.get("warnings", "")))[:LONGEST]  # level 1 of DCGM 3
                     found.warned[gpus[0] if gpus else None].append((text, line))
                 if result in failed:
                     for gpu in gpus or [None]:
@@ -180,7 +180,7 @@ def _gpus(result: Mapping[str, object]) -> list[int]:
     if result.get("entity_group") == "GPU" and isinstance(number := result.get("entity_id"), int):
         return [number]
     words = str(result.get("gpu_ids", result.get("gpu_id", "")))
-    return [int(word) for word in re.findall(r"\d{1,4}", words)[:MOST]]
+    return [int(word) for word in re.findall(r"(?<![-\d])\d{1,4}", words)[:MOST]]
 
 
 def _maps(value: object) -> list[Mapping[str, object]]:

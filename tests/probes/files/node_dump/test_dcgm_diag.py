@@ -97,6 +97,11 @@ def test_json_of_both() -> None:
         assert found["gpu:?/5", "gpu.dcgm_warnings"] == ("low bandwidth",)
 
 
+def test_no_gpu_is_none_and_level_one_of_dcgm_3_has_its_own_name_for_the_text() -> None:
+    found = node(document([{"gpu_id": -1, "status": "Fail", "warnings": [{"warnings": "NVML is not there"}]}]))
+    assert (found["node.dcgm_failed"], found["node.dcgm_warnings"]) == (("pcie",), ("NVML is not there",))
+
+
 def test_a_failure_without_a_gpu_is_the_nodes() -> None:
     assert node(document([]))["node.dcgm_failed"] == ("pcie",)
 

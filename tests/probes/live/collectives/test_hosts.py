@@ -38,6 +38,9 @@ def pairs_of(made: Hosts, monkeypatch: pytest.MonkeyPatch, request: Request = PA
     monkeypatch.setenv("PDOCTOR_TEST_NAMESPACES", ",".join(made.names))
     result = run(request, PYTHON, "gloo", len(made.names), script=SCRIPT)
     assert result is not None
+    end = time.monotonic() + 3
+    while ranks_left() and time.monotonic() < end:  # what was killed takes a moment to be gone
+        time.sleep(0.05)
     assert not ranks_left()
     return result
 
