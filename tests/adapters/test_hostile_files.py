@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from doctor.adapters.diff import unified
@@ -57,6 +57,7 @@ def test_an_attack_ends_in_one_line_or_in_a_whole_file(path: str, text: str) -> 
 @given(
     path=st.sampled_from(sorted(SAMPLES)), cut=st.integers(0, 2000), junk=st.text(max_size=12), at=st.integers(0, 2000)
 )
+@example(path="fsdp1.yaml", cut=309, junk="?", at=308)  # a key that YAML marks with `?`, without a value
 def test_torn_and_dirtied_files_never_crash(path: str, cut: int, junk: str, at: int) -> None:
     text = SAMPLES[path][0]
     text = (text[:at] + junk + text[at:])[: max(cut, 40)]

@@ -111,6 +111,8 @@ def _walk(root: Node | None, text: str) -> Iterator[Entry]:
         for name, value in mapping.value:
             if not isinstance(name, ScalarNode) or id(value) in seen or depth > DEEPEST:
                 continue
+            if ":" not in text[name.end_mark.index :]:  # `? key` without a value
+                continue
             seen.add(id(value))
             key = f"{path}.{name.value}" if path else str(name.value)
             if isinstance(value, MappingNode):
@@ -183,7 +185,7 @@ def _mapping_value(text: str, path: list[str]) -> _Inserter | None:
             continue
         for name, value in node.value:
             seen += 1
-            if not isinstance(name, ScalarNode):
+            if not isinstance(name, ScalarNode) or ":" not in text[name.end_mark.index :]:
                 continue
             below = [*here, str(name.value)]
             empty = isinstance(value, ScalarNode) and str(value.value).lower() in ("", "null", "~")
