@@ -25,8 +25,8 @@ GIVES = (
     *("hang.timeouts", "hang.world_size", "hang.reporting_ranks", "hang.silent_ranks", "hang.silent_heard"),
     *("hang.all_ranks_report", "hang.only_rank0_silent", "hang.min_seq", "hang.seq_spread", "hang.completed_spread"),
     *("hang.same_seq", "hang.ops", "hang.ops_differ", "hang.numel_differ", "hang.numel_in", "hang.scalar"),
-    *("hang.point_to_point", "hang.startup", "hang.early", "hang.timeout", "hang.behind_ranks", "hang.busy_rank"),
-    *("hang.busy_line", "hang.phase", "hang.groups", "hang.desync"),
+    *("hang.point_to_point", "hang.startup", "hang.early", "hang.timeout", "hang.behind_ranks"),
+    *("hang.busy_rank", "hang.awaited", "hang.busy_line", "hang.phase", "hang.groups", "hang.desync"),
 )
 
 STARTUP_SEQ = 10
@@ -35,6 +35,10 @@ DEFAULT_GROUPS = ("", "0", "default_pg")
 POINT_TO_POINT = ("SEND", "RECV", "RECVANYSOURCE", "COALESCED", "SENDRECV")
 MOST_RANKS = 1 << 20
 SHOWN = 8
+BEFORE_TRAINING = ("start", "launch", "init")
+"""Phases of a rank whose own log tells nothing of the training."""
+ALONE = ("save", "eval", "load")
+"""Phases in which one rank does more than the others, likeliest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,9 @@ class _Hang:
             if value is not None and value != ():
                 shown = tuple(dict.fromkeys(because or sources))[:SHOWN]
                 yield Fact(name, value, entity, Source("derived"), quality=Quality.DERIVED, because=shown)
+        if (busy := self._busy_rank()) is not None:
+            shown = tuple(dict.fromkeys(sources))[:SHOWN]
+            yield Fact("hang.awaited", True, f"rank:{busy}", Source("derived"), quality=Quality.DERIVED, because=shown)
 
     def _values(self) -> Iterator[tuple[str, Value | None, list[Source]]]:
         waits, none = self.waits, list[Source]()
@@ -148,18 +155,20 @@ class _Hang:
         busy = self._busy_rank()
         yield "hang.busy_rank", busy, []
         own = [e for e in self.store.events("log.last_line") if e.run == self.run and e.rank == busy]
-        if busy is not None and own and not self._shared_log(own[-1].source.path):
+        first = min(self.events, key=lambda e: (e.time is None, e.time or 0.0, e.order))
+        # many programs tell of a save or an evaluation on one rank alone: its log says in what the others waited
+        alone = next((e for p in ALONE for e in self.events if e.phase == p), None)
+        quiet = bool(own) and own[-1].phase in BEFORE_TRAINING and alone is not None
+        if busy is not None and own and not quiet and not self._shared_log(own[-1].source.path):
             yield "hang.busy_line", own[-1].source.text, [own[-1].source]
             yield "hang.phase", own[-1].phase, [own[-1].source]
             return
-        first = min(self.events, key=lambda e: (e.time is None, e.time or 0.0, e.order))
-        before = [e for e in self.store.events() if e.source.path == first.source.path and e.order < first.order]
+        teller = alone or first
+        before = [e for e in self.store.events() if e.source.path == teller.source.path and e.order < teller.order]
         last = max((e for e in before if not e.name.startswith("torch.")), key=lambda e: e.order, default=None)
         if last is not None:
             yield "hang.busy_line", last.source.text, [last.source]
-        phases = {event.phase for event in self.events}
-        phase = next((p for p in ("save", "eval", "load") if p in phases), first.phase)
-        yield "hang.phase", phase, [e.source for e in (last, first) if e is not None]
+        yield "hang.phase", teller.phase, [e.source for e in (last, teller) if e is not None]
 
     def _busy_rank(self) -> int | None:
         if self.named:

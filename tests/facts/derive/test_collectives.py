@@ -151,6 +151,22 @@ def test_monitored_barrier_names_the_absent_rank() -> None:
     assert found["hang.busy_rank"] == 2
 
 
+def test_where_the_busy_rank_says_nothing_of_training_the_rank_that_tells_of_a_save_is_believed() -> None:
+    ready = event("log.last_line", {}, path="rank2.log", rank=2, phase="start", order=1)
+    save = event("progress.save_started", {}, path="rank0.log", order=9, phase="save")
+    waits = [timeout(0, 7, path="rank0.log", phase="save"), timeout(1, 7, path="rank1.log")]
+    found = hang([ready, save, *waits])
+    assert (found["hang.busy_rank"], found["hang.phase"]) == (2, "save")
+    assert found["hang.busy_line"] == save.source.text
+    assert hang([ready, save, *waits], entity="rank:2")["hang.awaited"] is True
+
+
+def test_a_busy_rank_that_tells_of_training_is_believed_itself() -> None:
+    steps = event("log.last_line", {}, path="rank2.log", rank=2, phase="training", order=4)
+    waits = [timeout(0, 7, path="rank0.log", phase="save"), timeout(1, 7, path="rank1.log")]
+    assert hang([steps, *waits])["hang.phase"] == "training"
+
+
 def test_last_line_and_phase_of_the_busy_rank() -> None:
     last = event("log.last_line", {}, path="rank0.log", rank=0, phase="save", order=9)
     found = hang([last, timeout(1, 900, path="rank1.log"), timeout(2, 900, path="rank2.log")])
