@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -132,7 +133,10 @@ class Lines:
     telling: Matcher
     bulk: int = BULK
     style: Style = Style.NONE
-    kept: dict[str, Kept[Hit]] = field(default_factory=lambda: defaultdict(Kept))
+    share: float = 1.0
+    kept: dict[str, Kept[Hit]] = field(default_factory=dict)
+    fresh: list[Hit] | None = None
+    """Every hit since it was emptied, for who reads along; None where nobody does."""
     ranks: dict[tuple[str | None, int], tuple[int, int]] = field(default_factory=dict)
     _tracebacks: Tracebacks = field(default_factory=Tracebacks)
     _repeats: Repeats = field(default_factory=Repeats)
@@ -147,19 +151,46 @@ class Lines:
     _phase: str = "start"
     _unsure: Segment | None = None
 
+    @property
+    def open(self) -> bool:
+        """Is a traceback being read?"""
+        return bool(self._tracebacks)
+
+    @property
+    def complete(self) -> bool:
+        """Have all open tracebacks their last line?"""
+        return self._tracebacks.complete
+
+    def fork(self) -> Lines:
+        """A copy that reads on by itself."""
+        return replace(
+            self,
+            kept={name: kept.copy() for name, kept in self.kept.items()},
+            fresh=None,
+            ranks=dict(self.ranks),
+            _tracebacks=copy.deepcopy(self._tracebacks),
+            _repeats=copy.deepcopy(self._repeats),
+            _counts=self._counts.copy(),
+            _bulk=set(self._bulk),
+            _skipped=dict(self._skipped),
+            _missed=self._missed.copy(),
+            _searched=self._searched.copy(),
+            _thinned_out=self._thinned_out.copy(),
+        )
+
     def feed(self, segment: Segment) -> None:
         """Read a segment. One that holds bulk messages only is skipped, but stays at hand until the next is read."""
         found = self._found(segment) if segment.number else None
         if found is None or self._tracebacks or not self._bulk.issuperset(found):
             if found or found is None or self._tracebacks:
-                self._catch_up()
+                self.catch_up()
                 self._read(segment, found)
             return
         for index in found:
             self._missed[index] += len(segment.data)
             self._skipped[index] = segment
         if found and segment.number % SAMPLE == 0:
-            self._catch_up()
+            self.catch_up()
 
     def _found(self, segment: Segment) -> Collection[int]:
         """The patterns in a segment; vague ones only at the start of a file, in places, and around other messages."""
@@ -177,9 +208,9 @@ class Lines:
             for index in [index for index, segment in self._skipped.items() if segment is last]:
                 self._missed[index] -= len(last.data)
                 del self._skipped[index]
-            self._catch_up()
+            self.catch_up()
             self._read(last, found)
-        self._catch_up()
+        self.catch_up()
         for traceback in self._tracebacks.finish():
             self._keep_traceback(traceback)
 
@@ -198,7 +229,7 @@ class Lines:
             counts[TRACEBACK] = self._counts[self.patterns.built_in[0]]
         return counts
 
-    def _catch_up(self) -> None:
+    def catch_up(self) -> None:
         """The end of the last segment with each bulk message is read before anything else: steps and last words stay
         exact."""
         waiting: dict[int, tuple[Segment, set[int]]] = {}
@@ -323,9 +354,8 @@ class Lines:
         for spec, groups in found.values():
             if spec.phase:
                 self._phase = spec.phase
-            self.kept[spec.name].add(
-                Hit(spec, groups, source, prefix, position, self._step, self._phase, raised), prefix.rank
-            )
+            hit = Hit(spec, groups, source, prefix, position, self._step, self._phase, raised)
+            self._keep(spec.name, hit, prefix.rank)
             if groups.get("step") is not None:
                 self._step = _step(groups["step"], self._step)
 
@@ -346,7 +376,14 @@ class Lines:
             return
         prefix = split(source.text, self.style)
         hit = Hit(None, {}, source, prefix, raised.position, self._step, self._phase, raised, traceback)
-        self.kept[TRACEBACK].add(hit, (prefix.rank, raised.exception))
+        self._keep(TRACEBACK, hit, (prefix.rank, raised.exception))
+
+    def _keep(self, name: str, hit: Hit, key: Hashable) -> None:
+        if name not in self.kept:
+            self.kept[name] = Kept(self.share)
+        self.kept[name].add(hit, key)
+        if self.fresh is not None:
+            self.fresh.append(hit)
 
 
 def _position(hit: tuple[int, int]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from itertools import chain, islice
@@ -24,7 +24,9 @@ from probes.files.stream import chunks, error_file
 
 LAST_LINE = "log.last_line"
 HEAD_LINES = 60
+HEAD_BYTES = 1 << 16
 TAIL_LINES = 2000
+EPOCH = date(1970, 1, 1)
 OWN_RANK = re.compile(r"\bglobal[_ ]rank[ =:]{1,3}(\d+)\b|\brank=(\d+), ?local_rank=\d+|\bRANK=(\d+)\b")
 
 
@@ -71,16 +73,16 @@ def read_file(
     source = error_file(source) or source
     for segment in segments(chunks(source, reading.warnings.append, limit)):
         if segment.number == 0:
-            head = [text_of(unit[:512]) for unit in segment.units[: 1 << 16].split(b"\n", HEAD_LINES)[:HEAD_LINES]]
+            head = head_of(segment.units)
             lines.style = style_of(head)
         lines.feed(segment)
         tail.append(segment)
     lines.finish()
-    clock = Clock(_day(source, name, head, tail))
-    placer = _Placer(reading, lines, head, rank, alone, run)
+    written = datetime.fromtimestamp(source.stat().st_mtime, UTC).date() if isinstance(source, Path) else EPOCH
+    clock = Clock(day_of(written, name, head, tail))
     hits = sorted((hit for kept in lines.kept.values() for hit in kept), key=lambda hit: hit.position)
-    if head:
-        reading.first_time = next((t for line in head[:20] if (t := Clock(clock.day).read(line)) is not None), None)
+    placer = Placer(reading, lines, Seen().note(hits), head, rank, alone, run)
+    reading.first_time = first_time(head, clock.day)
     reading.events = [placer.event(hit, clock) for hit in hits]
     reading.events += placer.last_lines(tail, clock, hits[-1] if hits else None)
     reading.counts = lines.counts()
@@ -91,31 +93,53 @@ def read_file(
     return reading
 
 
-def _day(source: Path | bytes, name: str, head: list[str], tail: deque[Segment]) -> date:
+def head_of(units: bytes) -> list[str]:
+    """The first lines, which tell the labels and the date."""
+    return [text_of(unit[:512]) for unit in units[:HEAD_BYTES].split(b"\n", HEAD_LINES)[:HEAD_LINES]]
+
+
+def first_time(head: list[str], day: date) -> float | None:
+    return next((t for line in head[:20] if (t := Clock(day).read(line)) is not None), None)
+
+
+def day_of(written: date, name: str, head: list[str], tail: Sequence[Segment]) -> date:
     """The date to complete times with: the first that the log states, or that of the file."""
-    start = date(1970, 1, 1)
-    if isinstance(source, Path):
-        start = datetime.fromtimestamp(source.stat().st_mtime, UTC).date()
-    clock = Clock(start)
+    clock = Clock(written)
     for line in chain(head, (found.text for found, _ in islice(_backwards(name, tail), HEAD_LINES))):
         clock.read(line)
         if clock.dated:
             return clock.day
-    return start
+    return written
 
 
-class _Placer:
+@dataclass(slots=True)
+class Seen:
+    """What the labels of the lines say, all hits of a file together."""
+
+    hosts: set[str] = field(default_factory=set)
+    locals: set[int] = field(default_factory=set)
+    labels: bool = False
+
+    def note(self, hits: Iterable[Hit]) -> Seen:
+        for hit in hits:
+            self.labels = self.labels or bool(hit.prefix.label)
+            if hit.prefix.host:
+                self.hosts.add(hit.prefix.host)
+            if hit.prefix.local_rank is not None:
+                self.locals.add(hit.prefix.local_rank)
+        return self
+
+
+class Placer:
     """Makes events of hits. A line's own label counts most, then the path, then what the file says elsewhere."""
 
     def __init__(
-        self, reading: FileReading, lines: Lines, head: list[str], rank: int | None, alone: bool, run: str
+        self, reading: FileReading, lines: Lines, seen: Seen, head: list[str], rank: int | None, alone: bool, run: str
     ) -> None:
         self._run = run
         self._reading = reading
         self._lines = lines
-        hits = [hit for kept in lines.kept.values() for hit in kept]
-        hosts = {hit.prefix.host for hit in hits if hit.prefix.host}
-        locals_ = {hit.prefix.local_rank for hit in hits if hit.prefix.local_rank is not None}
+        hosts, locals_ = seen.hosts, seen.locals
         reading.rank = reading.place.rank
         # In the one log of a whole job a single named rank is not the rank of all other lines.
         if reading.rank is None and not alone:
@@ -123,8 +147,13 @@ class _Placer:
             ranks = {known for known, _ in lines.ranks.values()} or own
             reading.rank = next(iter(ranks)) if len(ranks) == 1 else None if ranks else rank
         reading.host = next(iter(hosts)) if len(hosts) == 1 else None if hosts else reading.place.host
-        self._mixed = any(hit.prefix.label for hit in hits) or any(split(line, lines.style).label for line in head)
+        self._mixed = seen.labels or any(split(line, lines.style).label for line in head)
         self._local = next(iter(locals_)) if len(locals_) == 1 else None if locals_ else reading.place.local_rank
+
+    @property
+    def context(self) -> tuple[object, ...]:
+        """What of the whole file decides on the place of a single line."""
+        return (self._reading.rank, self._reading.host, self._local, self._run, self._lines.style)
 
     def event(self, hit: Hit, clock: Clock) -> Event:
         fields: dict[str, Value] = {}
@@ -192,7 +221,7 @@ class _Placer:
             stated = rank_in(prefix.body)
         return stated if stated is not None else self._reading.rank
 
-    def last_lines(self, tail: deque[Segment], clock: Clock, last: Hit | None) -> list[Event]:
+    def last_lines(self, tail: Sequence[Segment], clock: Clock, last: Hit | None) -> list[Event]:
         """One event for the file, or for each rank whose label is found near its end."""
         step, phase = (last.step, last.phase) if last else (None, "start")
         found: dict[int | str, Event] = {}
@@ -216,7 +245,7 @@ class _Placer:
         return list(found.values()) or ([spare] if spare else [])
 
 
-def _backwards(name: str, tail: deque[Segment]) -> Iterator[tuple[Source, int]]:
+def _backwards(name: str, tail: Sequence[Segment]) -> Iterator[tuple[Source, int]]:
     """The last lines of a file from its end, each with its number and position."""
     seen = 0
     for segment in reversed(tail):

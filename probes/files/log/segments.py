@@ -60,39 +60,58 @@ def text_of(unit: bytes) -> str:
     return unit.decode("utf-8", "replace").translate(CONTROLS).rstrip()
 
 
-def segments(chunks: Iterable[bytes], size: int = SEGMENT) -> Iterator[Segment]:
-    """`chunks` as segments of about `size` bytes; a line without end is kept to LINE bytes and a chunk at most."""
-    offset, line, number = 0, 1, 0
-    for whole in _whole_lines(chunks):
+class Cutter:
+    """Cuts bytes as they come. A line without end is kept to LINE bytes and a piece at most; `pending` is the last
+    line as long as its end has not come, and a carriage return that a line feed may follow."""
+
+    def __init__(self, size: int = SEGMENT) -> None:
+        self._size = size
+        self.offset, self.line, self._number = 0, 1, 0
+        self.pending = b""
+
+    def feed(self, data: bytes) -> Iterator[Segment]:
+        """The whole lines of what is pending and `data`."""
+        if self.pending[-1:] == b"\r":
+            data, self.pending = b"\r" + data, self.pending[:-1]
+        end = _last_end(data, 0, len(data) - data.endswith(b"\r"))
+        if end > 0:
+            whole, self.pending = self.pending + data[:end], data[end:]
+            yield from self._cut(whole)
+        elif len(self.pending) < LINE:
+            self.pending += data
+        # else: the middle of an endless line, of which the start is already kept
+
+    def rest(self) -> Iterator[Segment]:
+        """What is pending, as the last line of the text."""
+        whole, self.pending = self.pending, b""
+        yield from self._cut(whole)
+
+    def _cut(self, whole: bytes) -> Iterator[Segment]:
         start = 0
         while start < len(whole):
             # No short rest: it would cost as much as a whole segment.
-            end = len(whole) if len(whole) - start < size * 5 // 4 else _last_end(whole, start, start + size)
+            end = (
+                len(whole) if len(whole) - start < self._size * 5 // 4 else _last_end(whole, start, start + self._size)
+            )
             if end <= start:
-                end = _first_end(whole, start + size)
+                end = _first_end(whole, start + self._size)
             data = clean(whole[start:end])
             start = end
             if not data:
                 continue
             units = data.replace(b"\r", b"\n") if b"\r" in data else data
-            yield Segment(data, units, offset, line, number)
-            offset += len(data)
-            line += data.count(b"\n")
-            number += 1
+            yield Segment(data, units, self.offset, self.line, self._number)
+            self.offset += len(data)
+            self.line += data.count(b"\n")
+            self._number += 1
 
 
-def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    carry = b""
+def segments(chunks: Iterable[bytes], size: int = SEGMENT) -> Iterator[Segment]:
+    """`chunks` as segments of about `size` bytes."""
+    cutter = Cutter(size)
     for chunk in chunks:
-        end = _last_end(chunk, 0, len(chunk))
-        if end > 0:
-            yield carry + chunk[:end]
-            carry = chunk[end:]
-        elif len(carry) < LINE:
-            carry += chunk
-        # else: the middle of an endless line, of which the start is already kept
-    if carry:
-        yield carry
+        yield from cutter.feed(chunk)
+    yield from cutter.rest()
 
 
 def _last_end(data: bytes, start: int, end: int) -> int:

@@ -91,6 +91,11 @@ class Tracebacks:
     def __bool__(self) -> bool:
         return bool(self._open)
 
+    @property
+    def complete(self) -> bool:
+        """Have all that are open their last line? More of its message may still come."""
+        return all(traceback.current.final is not None for traceback in self._open.values())
+
     def belongs(self, label: str) -> Raised | None:
         """The exception whose final line, or message, was just read under `label`."""
         traceback = self._open.get(label)
