@@ -13,12 +13,14 @@ from doctor.session.report import Report
 
 
 class Kind(StrEnum):
-    """A finding is new, known but changed in what matters, or gone; a storm is many messages that follow from one."""
+    """A finding is new, known but changed in what matters, or gone; a storm is many messages that follow from one.
+    A failure may show that no rule explains."""
 
     NEW = "new"
     UPDATED = "updated"
     RESOLVED = "resolved"
     STORM = "storm"
+    UNEXPLAINED = "unexplained"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +29,12 @@ class Announcement:
 
     `at` and `first_seen` are seconds since the epoch by pdoctor's clock: of this announcement, and of the first one
     with this key. `entities` are those of the finding; `count` is the number of messages of a storm, `episode` the
-    restart attempt that it belongs to, where the job has several. `finding` of a storm is the one that it follows from.
+    restart attempt that it belongs to, where the job has several. `finding` of a storm is the one that it follows from;
+    it is None where no rule explains a failure, which is then the first of `report.diagnosis.unexplained`.
     """
 
     kind: Kind
-    finding: Finding
+    finding: Finding | None
     report: Report
     at: float
     first_seen: float

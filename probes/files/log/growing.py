@@ -28,7 +28,7 @@ from probes.files.log.reader import (
     first_time,
     head_of,
 )
-from probes.files.log.segments import SEGMENT, Cutter, Segment
+from probes.files.log.segments import SEGMENT, Cutter, Segment, segments
 from probes.files.stream import CHUNK, error_file
 
 COMPLETE = 0.4
@@ -109,8 +109,8 @@ class Growing:
         self._lines.catch_up()
         rest = self._cutter.pending + (self._raw or b"") if at is None else self._pending(at) or b""
         lines, tail, head = self._lines, [*self._tail], self._head
-        if self._held is not None and rest:
-            lines, tail, head = self._reread(self._held + rest)
+        if self._held == b"" and rest:
+            lines, tail, head = self._reread(rest)
         elif rest or (self._lines.open and (at is None or self._due(at))):
             lines = self._lines.fork()
             for segment in self._rest(rest):
@@ -200,13 +200,10 @@ class Growing:
         return [Segment(part.data, part.units, part.offset, part.line, 1) for part in cutter.rest()]
 
     def _reread(self, data: bytes) -> tuple[Lines, list[Segment], list[str]]:
-        """All anew, as long as it is short and its last line may still change how the others are read."""
-        data = error_file(data) or data
-        head = head_of(data.replace(b"\r", b"\n"))
+        """All of it at once, where there is no whole line yet."""
+        tail = [*segments([error_file(data) or data])]
+        head = head_of(tail[0].units) if tail else []
         lines = self._new(style_of(head))
-        cutter = Cutter()
-        cutter.pending = data
-        tail = [*cutter.rest()]
         for segment in tail:
             lines.feed(segment)
         lines.finish()
