@@ -67,7 +67,8 @@ def _shown(value: Value, form: str) -> str:
         return "unlimited"
     if form == "bytes":
         return _bytes(float(value))
-    return {"seconds": f"{value:g} s", "percent": f"{value:.0%}", "int": f"{value:.0f}"}.get(form, f"{value:g}")
+    told = f"{value:.3g}" if isinstance(value, float) and 1e-3 < abs(value) < 1000 else f"{value:g}"
+    return {"seconds": f"{told} s", "percent": f"{value:.0%}", "int": f"{value:.0f}"}.get(form, told)
 
 
 def _bytes(value: float) -> str:

@@ -138,6 +138,7 @@ def _cluster(facts: _Facts) -> Cluster | None:
     name = facts.get("gpu_model") or next((fact.value for fact in facts.store.every("gpu.name")), None)
     names = next((fact.value for fact in facts.store.every("node.gpu_names")), ())
     name = name or (names[0] if isinstance(names, tuple) and names else None)
+    name = name or next((fact.value for fact in facts.store.every("trace.device_name")), None)
     total = _capacity(facts.store)
     facts.missing += [fact for fact, v in (("config.world_size", world), ("config.gpu_model", name or total)) if not v]
     if not world or not (name or total):
