@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from doctor.messages_attach import TEXTS as ATTACH
 from doctor.messages_bundle import TEXTS as BUNDLE
 from doctor.messages_compare import TEXTS as COMPARE
 from doctor.messages_html import TEXTS as HTML
@@ -14,6 +15,7 @@ from doctor.messages_tui import TEXTS as TUI
 LANGUAGES = ("en", "zh")
 
 TEXTS: Mapping[str, tuple[str, str]] = {
+    **ATTACH,
     **BUNDLE,
     **PLAN,
     **COMPARE,

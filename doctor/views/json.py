@@ -37,7 +37,7 @@ def as_data(report: Report, lang: str, facts: bool = False) -> dict[str, Any]:
         "verdict": str(diagnosis.verdict),
         "summary": present.summary(report, lang),
         "checked": coverage.checked(report, lang),
-        "findings": [_finding(finding, report, lang) for finding in diagnosis.findings],
+        "findings": [finding_data(finding, report, lang) for finding in diagnosis.findings],
         "plan": plan_data(report, lang),
         "next_steps": [
             {
@@ -50,7 +50,7 @@ def as_data(report: Report, lang: str, facts: bool = False) -> dict[str, Any]:
             for step in present.next_steps(report)
         ],
         "not_checked": [{"what": what, "why": why} for what, why in coverage.not_checked(report, lang)],
-        "unexplained": [_evidence(event.source, event) for event in present.unexplained(report)],
+        "unexplained": [evidence_data(event.source, event) for event in present.unexplained(report)],
         "warnings": present.warnings(report, lang),
         "gpu_memory": gpu_memory_data(memory_by_gpu(report.store)),
         "stacks": stacks_data(stacks_of(report.store)),
@@ -72,7 +72,8 @@ def _inputs(report: Report, lang: str) -> list[dict[str, Any]]:
     ]
 
 
-def _finding(finding: Finding, report: Report, lang: str) -> dict[str, Any]:
+def finding_data(finding: Finding, report: Report, lang: str) -> dict[str, Any]:
+    """One finding of `report`, as `$defs/finding` of the schema has it."""
     rule = finding.rule
     events = {s: e for o in finding.outcomes for e in o.events for s in (e.source, *e.context)}
     return {
@@ -86,7 +87,7 @@ def _finding(finding: Finding, report: Report, lang: str) -> dict[str, Any]:
         "entities": list(finding.entities) or ["job"],
         "explained_by": finding.explained_by,
         "because": present.prose(rule.because.get(lang)),
-        "evidence": [_evidence(source, events.get(source)) for source in finding.sources],
+        "evidence": [evidence_data(source, events.get(source)) for source in finding.sources],
         "notes": [note for outcome in finding.outcomes if (note := outcome.note.get(lang))],
         "follows": [_follow(follow, report, lang) for follow in finding.follows],
         "differential": [_rival(*rival, report, finding) for rival in present.rivals(finding, report, lang)],
@@ -95,7 +96,7 @@ def _finding(finding: Finding, report: Report, lang: str) -> dict[str, Any]:
     }
 
 
-def _evidence(source: Source, event: Event | None) -> dict[str, Any]:
+def evidence_data(source: Source, event: Event | None) -> dict[str, Any]:
     """One line of proof; rank, host and time are null where the line does not tell."""
     return {
         "path": source.path,
@@ -104,11 +105,12 @@ def _evidence(source: Source, event: Event | None) -> dict[str, Any]:
         "kind": source.kind,
         "rank": event.rank if event else None,
         "host": event.host if event else None,
-        "time": _time(event.time) if event else None,
+        "time": moment(event.time) if event else None,
     }
 
 
-def _time(seconds: float | None) -> str | None:
+def moment(seconds: float | None) -> str | None:
+    """A time in seconds since the epoch as ISO 8601 in UTC; None where there is none or it is beyond any calendar."""
     if seconds is None:
         return None
     try:
@@ -124,7 +126,7 @@ def _follow(follow: Follow, report: Report, lang: str) -> dict[str, Any]:
         "count": follow.count,
         "ranks": list(follow.ranks),
         "lag_s": follow.lag,
-        "first": _evidence(follow.first, None),
+        "first": evidence_data(follow.first, None),
     }
 
 

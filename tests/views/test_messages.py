@@ -49,6 +49,7 @@ NAMES = {
     "distributed", "pip", "install", "fsspec", "remote", "repeat", "PATH", "micro", "batch", "token", "all", "to", "mbs",
     "facts", "run", "step", "time", "torch", "dist", "HTML", "Markdown", "JSON", "json",
     "tui", "web", "issue", "diff", "enter", "space", "tab", "esc", "English", "py", "spy", "faulthandler",
+    "state",
 }  # fmt: skip
 """Field-standard words and names that are the same in both languages."""
 

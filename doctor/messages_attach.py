@@ -1,0 +1,42 @@
+"""Texts of what `pdoctor attach` does when asked: programs, webhooks, files, state, dumps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TEXTS: Mapping[str, tuple[str, str]] = {
+    "attach.unwritable": (
+        "{path}: cannot be written ({reason}); trying again, the watch goes on",
+        "{path}：无法写入（{reason}）；将重试，监视继续",
+    ),
+    "attach.writable_again": ("{path}: can be written again", "{path}：已可写入"),
+    "attach.unexplained": ("A failure that no rule explains", "没有规则能解释的故障"),
+    "attach.ran": ("{path}: {how} after {seconds} s", "{path}：{how}，用时 {seconds} 秒"),
+    "attach.ran_badly": (
+        "{path}: {how} after {seconds} s; it said last: {output}",
+        "{path}：{how}，用时 {seconds} 秒；其最后一行输出：{output}",
+    ),
+    "attach.posted": ("{path} answered: {answer}", "{path} 已接收：{answer}"),
+    "attach.not_posted": (
+        "{path}: not delivered after {n} attempts: {answer}",
+        "{path}：尝试 {n} 次后仍未送达：{answer}",
+    ),
+    "attach.too_slow": (
+        "--{path}: too slow, too many announcements wait; further ones are left out and counted",
+        "--{path}：处理太慢，等待的通告过多；后续通告将略去并计数",
+    ),
+    "attach.left_undone": ("--{path}: {n} announcements were not delivered", "--{path}：{n} 条通告未送达"),
+    "attach.state_other": (
+        "--state {path}: is another kind of file and stays as it is; name one that does not exist yet",
+        "--state {path}：是其他类型的文件，不会改动；请给出尚不存在的文件名",
+    ),
+    "attach.state_newer": (
+        "--state {path}: was written by a newer pdoctor; use that one, or name another file",
+        "--state {path}：由更新版本的 pdoctor 写入；请使用该版本，或改用其他文件",
+    ),
+    "attach.state_unreadable": ("--state {path}: cannot be read ({reason})", "--state {path}：无法读取（{reason}）"),
+    "attach.state_damaged": (
+        "--state {path}: is damaged; the watch begins anew, and what was said may be said again",
+        "--state {path}：已损坏；监视重新开始，已通告的内容可能重复",
+    ),
+}

@@ -1,0 +1,188 @@
+"""How the job stands as text for Prometheus, version 0.0.4 of its exposition format: in a file, or over HTTP."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
+from socketserver import TCPServer
+
+import doctor
+from doctor.engine.model import Role
+from doctor.rulebase.model import Severity
+from doctor.session.watch.model import Announcement, Kind, Status
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+LOOPBACK = "127.0.0.1"
+PATIENCE = 2.0
+"""Seconds that one reader of the metrics may take: the next one waits for it."""
+MOST_FINDINGS, MOST_ENTITIES = 100, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    value: float
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One family: `kind` is gauge or counter, `help` one sentence."""
+
+    name: str
+    kind: str
+    help: str
+    samples: Sequence[Sample]
+
+
+@dataclass(slots=True)
+class Metrics:
+    """What was last heard of the job; any thread may read `text` while another one writes."""
+
+    status: Status | None = None
+    findings: dict[str, Announcement] = field(default_factory=dict)
+    announced: Counter[Kind] = field(default_factory=Counter)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def see(self, status: Status) -> None:
+        with self._lock:
+            self.status = status
+
+    def hear(self, said: Announcement) -> None:
+        with self._lock:
+            self.announced[said.kind] += 1
+            if said.kind is Kind.RESOLVED:
+                self.findings.pop(said.text_key, None)
+            elif said.kind is not Kind.STORM and (said.text_key in self.findings or len(self.findings) < MOST_FINDINGS):
+                self.findings[said.text_key] = said
+
+    def text(self) -> str:
+        with self._lock:
+            return rendered(_families(self.status, list(self.findings.values()), dict(self.announced)))
+
+
+def rendered(metrics: Iterable[Metric]) -> str:
+    """The families as text; one without samples is left out."""
+    lines: list[str] = []
+    for metric in metrics:
+        if not metric.samples:
+            continue
+        lines.append(f"# HELP {metric.name} {_escaped(metric.help)}")
+        lines.append(f"# TYPE {metric.name} {metric.kind}")
+        for sample in metric.samples:
+            labels = ",".join(f'{name}="{_escaped(value, True)}"' for name, value in sample.labels.items())
+            lines.append(f"{metric.name}{'{' + labels + '}' if labels else ''} {_number(sample.value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _families(
+    status: Status | None, findings: Sequence[Announcement], announced: Mapping[Kind, int]
+) -> Iterator[Metric]:
+    yield Metric("pdoctor_info", "gauge", "The pdoctor that watches.", [Sample(1, {"version": doctor.__version__})])
+    yield Metric(
+        "pdoctor_announcements_total", "counter", "Announcements made, by kind.",
+        [Sample(announced.get(kind, 0), {"kind": str(kind)}) for kind in Kind],
+    )  # fmt: skip
+    yield Metric(
+        "pdoctor_finding", "gauge", "Confidence of each finding that stands, from 0 to 1.",
+        [Sample(said.finding.belief if said.finding else 0.0, _named(said)) for said in findings],
+    )  # fmt: skip
+    yield Metric(
+        "pdoctor_finding_first_seen_seconds", "gauge", "When each finding was first seen, since the epoch.",
+        [Sample(said.first_seen, {"rule": _named(said)["rule"], "key": said.text_key}) for said in findings],
+    )  # fmt: skip
+    if status is None:
+        return
+    yield Metric(
+        "pdoctor_ranks", "gauge", "Ranks of the job, by whether they are heard.",
+        [Sample(status.ranks_alive, {"state": "alive"}), Sample(status.ranks_silent, {"state": "silent"})],
+    )  # fmt: skip
+    for name, kind, text, value in (
+        ("pdoctor_step", "gauge", "Last training step seen.", status.step),
+        ("pdoctor_step_seconds", "gauge", "Time of a training step.", status.step_time),
+        ("pdoctor_mfu_ratio", "gauge", "Model FLOPs utilization, from 0 to 1.", status.mfu),
+        ("pdoctor_memory_used_ratio", "gauge", "Memory in use of the fullest GPU, from 0 to 1.", status.memory),
+        ("pdoctor_findings", "gauge", "Findings that alarm.", status.findings),
+        ("pdoctor_files", "gauge", "Files that are followed.", status.files),
+        ("pdoctor_lines_total", "counter", "Lines read.", status.lines),
+        ("pdoctor_bytes_total", "counter", "Bytes read.", status.bytes),
+        ("pdoctor_status_time_seconds", "gauge", "When these figures were taken, since the epoch.", status.at),
+    ):
+        yield Metric(name, kind, text, [] if value is None else [Sample(value)])
+
+
+def _named(said: Announcement) -> dict[str, str]:
+    finding = said.finding
+    shown = ",".join(said.entities[:MOST_ENTITIES]) or "job"
+    more = len(said.entities) - MOST_ENTITIES
+    labels = {
+        "rule": finding.rule.id if finding else "",
+        "cause": finding.rule.cause if finding else "unexplained",
+        "severity": str(finding.severity if finding else Severity.FATAL),
+        "role": str(finding.role if finding else Role.ROOT),
+        "label": str(finding.label) if finding else "",
+        "entities": shown + (f",+{more}" if more > 0 else ""),
+        "key": said.text_key,
+    }
+    return labels if said.episode is None else {**labels, "episode": str(said.episode)}
+
+
+def _escaped(text: str, quoted: bool = False) -> str:
+    """As the format has it: a backslash and a line end in help, in values of labels a quotation mark as well."""
+    text = text.replace("\\", r"\\").replace("\n", r"\n")
+    return text.replace('"', r"\"") if quoted else text
+
+
+def _number(value: float) -> str:
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "+Inf" if value > 0 else "-Inf"
+    return repr(value)
+
+
+class MetricsServer:
+    """Answers GET /metrics; others get 404. One reader at a time, each with little patience. OSError where the port is
+    taken or not allowed."""
+
+    def __init__(self, metrics: Metrics, port: int, host: str = LOOPBACK) -> None:
+        self._server = _Server((host, port), _handler(metrics))
+        self.port = self._server.server_address[1]
+        self._thread = threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Server(TCPServer):
+    """Not http.server's own, which asks the network for the name of this host before it listens."""
+
+    allow_reuse_address = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A reader that hangs up is no error of ours."""
+
+
+def _handler(metrics: Metrics) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        timeout = PATIENCE
+
+        def do_GET(self) -> None:
+            if self.path.partition("?")[0] != "/metrics":
+                self.send_error(404)
+                return
+            body = metrics.text().encode("utf-8", errors="replace")
+            self.send_response(200)
+            self.send_header("Content-Type", CONTENT_TYPE)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Scrapes are not worth a line."""
+
+    return Handler

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from doctor.session.watch.command import CommandError, read_command, run_command
+
+
+def python(code: str) -> tuple[str, ...]:
+    return (sys.executable, "-c", code)
+
+
+def test_the_program_reads_the_announcement_on_standard_input(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ended = run_command(python(f"import sys; open({str(out)!r}, 'w').write(sys.stdin.read())"), '{"rule":"é"}')
+    assert (ended.status, ended.words) == (0, "exit status 0")
+    assert out.read_text(encoding="utf-8") == '{"rule":"é"}'
+
+
+def test_no_shell_is_between(tmp_path: Path) -> None:
+    words = read_command(f"touch '{tmp_path}/a b' $HOME ';' {tmp_path}/c")
+    assert words == ("touch", f"{tmp_path}/a b", "$HOME", ";", f"{tmp_path}/c")
+
+
+@pytest.mark.parametrize("text", ["", "   ", "echo 'open", "a\0b"])
+def test_what_is_no_command_is_said(text: str) -> None:
+    with pytest.raises(CommandError):
+        read_command(text)
+
+
+def test_how_it_ended_is_said() -> None:
+    ended = run_command(python("import sys; print('no channel'); sys.exit(7)"), "{}")
+    assert (ended.words, ended.output) == ("exit status 7", "no channel")
+    assert run_command(python("import os; os.kill(os.getpid(), 9)"), "{}").words == "ended by SIGKILL"
+    assert run_command(("/does/not/exist",), "{}").words == "did not start: No such file or directory"
+    assert run_command(("/",), "{}").words == "did not start: Permission denied"
+
+
+def test_a_program_that_reads_nothing_and_prints_much_is_no_trouble() -> None:
+    ended = run_command(python("print('x' * 5_000_000); print('end')"), "y" * 5_000_000)
+    assert ended.status == 0
+    assert ended.output.endswith("end")
+    assert len(ended.output) <= 2000
+
+
+def test_one_that_lasts_is_stopped_with_its_children(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    child = f"import time; time.sleep(1.5); open({str(mark)!r}, 'w')"
+    code = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
+    ended = run_command(python(code), "{}", timeout=0.8)
+    assert ended.words == "stopped: not done after 0.8 s"
+    time.sleep(1.5)
+    assert not mark.exists()
+
+
+def test_it_is_stopped_when_the_watch_ends() -> None:
+    stopping = threading.Event()
+    stopping.set()
+    assert run_command(python("import time; time.sleep(60)"), "{}", stopping).words == "stopped: pdoctor ends"
