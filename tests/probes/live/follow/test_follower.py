@@ -1,0 +1,187 @@
+"""No line is lost and none is read twice, whatever happens to a file while it is followed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from probes.live.follow import Files, Follower, Turn
+from probes.live.follow.follower import EACH
+from probes.live.follow.stream import Stream
+from probes.live.follow.tail import GONE
+
+WRITER = Path(__file__).with_name("writer.py")
+
+
+class Reader:
+    """Follows with a clock of its own, which moves by a second a turn."""
+
+    def __init__(self, *names: str, streams: tuple[Stream, ...] = ()) -> None:
+        self.now = time.time()
+        self.follower = Follower(Files(names), lambda: self.now, streams)
+        self.remarks: list[tuple[str, str]] = []
+
+    def turn(self) -> Turn:
+        self.now += 1.0
+        turn = self.follower.turn()
+        self.remarks += [(remark.key, os.path.basename(remark.path)) for remark in turn.remarks]
+        return turn
+
+    def read(self, turns: int = 1) -> bytes:
+        return b"".join(piece.data for _ in range(turns) for piece in self.turn().pieces)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "train.log"
+
+
+@pytest.mark.parametrize("how", ["rename", "fast", "truncate"])
+def test_every_line_of_a_writer_that_rotates_is_read_once(log: Path, how: str) -> None:
+    lines = 6000 if how != "truncate" else 2000
+    follower = Follower(Files([str(log)]), time.time)
+    writer = subprocess.Popen([sys.executable, str(WRITER), str(log), str(lines), how])
+    data, over = b"", False
+    while not over:
+        over = writer.poll() is not None
+        turn = follower.turn()
+        over = over and not turn.more and not turn.pieces
+        data += b"".join(piece.data for piece in turn.pieces)
+        time.sleep(0.01)
+    follower.close()
+    assert writer.returncode == 0
+    assert data.replace(b"\0", b"").splitlines() == [b"line %08d of the log" % n for n in range(lines)]
+
+
+def test_what_is_there_and_what_comes(log: Path) -> None:
+    log.write_bytes(b"one\n")
+    reader = Reader(str(log))
+    assert reader.read() == b"one\n"
+    with log.open("ab") as file:
+        file.write(b"tw")
+        file.flush()
+        assert reader.read() == b"tw"
+        file.write(b"o\n")
+    assert reader.read(3) == b"o\n"
+
+
+def test_a_late_file_is_read_from_its_beginning(log: Path) -> None:
+    reader = Reader(str(log), str(log.parent / "rank*.txt"))
+    assert reader.read(2) == b""
+    log.write_bytes(b"late\n")
+    (log.parent / "rank3.txt").write_bytes(b"new\n")
+    assert sorted(reader.read(2).splitlines()) == [b"late", b"new"]
+    assert reader.remarks == []
+
+
+def test_a_folder_gives_its_logs_and_no_packed_or_rotated_ones(log: Path) -> None:
+    deep = log.parent / "attempt_0" / "2" / "stdout.log"
+    deep.parent.mkdir(parents=True)
+    deep.write_bytes(b"deep\n")
+    log.write_bytes(b"log\n")
+    for name in ("train.log.1", "train.log.2.gz", "model.pt", "train.log-20260102"):
+        (log.parent / name).write_bytes(b"old\n")
+    assert sorted(Reader(str(log.parent)).read(2).splitlines()) == [b"deep", b"log"]
+
+
+def test_one_file_under_two_names_is_read_once(log: Path) -> None:
+    log.write_bytes(b"once\n")
+    (log.parent / "latest.log").symlink_to(log)
+    assert Reader(str(log.parent)).read(2) == b"once\n"
+
+
+def test_a_file_that_is_cut_and_written_anew_between_two_looks(log: Path) -> None:
+    log.write_bytes(b"first job\n")
+    reader = Reader(str(log))
+    assert reader.read() == b"first job\n"
+    log.write_bytes(b"second job, which writes more\n")
+    (piece,) = reader.turn().pieces
+    assert piece.anew
+    assert piece.data == b"second job, which writes more\n"
+
+
+def test_a_hole_that_copy_and_truncate_leaves_is_passed_over(log: Path) -> None:
+    with log.open("wb", buffering=0) as file:
+        file.write(b"x" * 300_000 + b"\n")
+        reader = Reader(str(log))
+        assert len(reader.read(2)) == 300_001
+        os.truncate(log, 0)
+        file.write(b"after\n")
+        assert reader.read(2).lstrip(b"\0") == b"after\n"
+
+
+def test_a_deleted_file_is_said_once_and_taken_up_again(log: Path) -> None:
+    log.write_bytes(b"one\n")
+    reader = Reader(str(log))
+    reader.read()
+    log.unlink()
+    reader.read(int(GONE) + 5)
+    assert reader.remarks == [("follow.gone", "train.log")]
+    log.write_bytes(b"two\n")
+    assert reader.read(4) == b"two\n"
+
+
+def test_a_file_without_permission_is_said_once(log: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may read everything")
+    log.write_bytes(b"one\n")
+    log.chmod(0)
+    reader = Reader(str(log))
+    assert reader.read(8) == b""
+    assert reader.remarks == [("follow.unreadable", "train.log")]
+    log.chmod(0o600)
+    assert reader.read(4) == b"one\n"
+
+
+def test_a_large_file_does_not_keep_others_waiting(log: Path) -> None:
+    log.write_bytes(b"x" * (3 * EACH))
+    (log.parent / "z.log").write_bytes(b"small\n")
+    reader = Reader(str(log.parent))
+    first = reader.turn()
+    assert first.more
+    assert [len(piece.data) for piece in first.pieces if piece.path.endswith("z.log")] == [6]
+    assert len(reader.read(4)) == 2 * EACH
+
+
+def test_reading_goes_on_where_it_stood(log: Path) -> None:
+    log.write_bytes(b"one\n")
+    before = Reader(str(log))
+    before.read()
+    tail = before.follower.followed[str(log)]
+    log.rename(log.with_name("train.log.1"))
+    with log.with_name("train.log.1").open("ab") as file:
+        file.write(b"two\n")
+    log.write_bytes(b"three\n")
+    after = Reader()
+    fresh = after.follower.add(str(log))
+    assert fresh is not None
+    fresh.begin_at(tail.offset, tail.device, tail.inode)  # type: ignore[union-attr]
+    assert after.read(3) == b"two\nthree\n"
+
+
+def test_a_pipe_ends_when_its_writer_closes_it() -> None:
+    out, into = os.pipe()
+    reader = Reader(streams=(Stream("-", out),))
+    os.write(into, b"one\n")
+    assert reader.read(2) == b"one\n"
+    os.close(into)
+    assert reader.turn().ended == ["-"]
+    os.close(out)
+
+
+def test_a_fifo_waits_for_its_writer(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.log"
+    os.mkfifo(path)
+    reader = Reader(str(path))
+    assert reader.turn().ended == []
+    into = os.open(path, os.O_WRONLY)
+    os.write(into, b"one\n")
+    assert reader.read() == b"one\n"
+    os.close(into)
+    assert reader.turn().ended == [str(path)]
