@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 TEXTS: Mapping[str, tuple[str, str]] = {
     "picture.gpu_memory": ("who holds the memory of each GPU", "各 GPU 显存由谁占用"),
+    "picture.memory_at_error": ("GPU memory when a request for more was refused", "申请显存失败时的显存占用"),
     "part.gpu_allocated": ("tensors", "张量"),
     "part.gpu_cached": ("cached", "缓存"),
     "part.gpu_fragmented": ("fragmented", "碎片"),

@@ -1,21 +1,25 @@
-"""Who holds the memory of each GPU, as bars: at the error of a snapshot, else at its peak, else when it was taken."""
+"""Who holds the memory of each GPU, as bars: at the error of a snapshot, else at its peak, else when it was taken.
+
+Where there is no snapshot, the error of the allocator in the log tells less of the same.
+"""
 
 from __future__ import annotations
 
 import re
 
 from doctor.facts.store import FactStore
+from doctor.session.oom_memory import memory_at_error
 from doctor.session.pictures import Bar, Part, Picture
 
 MOMENTS = ("oom", "peak", "end")
 
 
 def memory_of(store: FactStore) -> Picture | None:
-    """The picture of what snapshots say, None where there is none."""
+    """The picture of what snapshots say, else of what errors tell; None where there is neither."""
     entities = {fact.entity for fact in store.every("snapshot.reserved")}
     order = sorted(entities, key=lambda entity: (entity[:3], [int(n) for n in re.findall(r"\d+", entity)], entity))
     bars = tuple(bar for entity in order if (bar := _bar(store, entity)) is not None)
-    return Picture("memory_held", bars) if bars else None
+    return Picture("memory_held", bars) if bars else memory_at_error(store)
 
 
 def _bar(store: FactStore, entity: str) -> Bar | None:

@@ -17,7 +17,9 @@ from doctor.views.tui.step import StepScreen
 from doctor.views.tui.widgets.page_view import PageView
 from doctor.views.tui.widgets.rows import Rows
 
-SAMPLE = Path(__file__).parents[3] / "fixtures" / "sample" / "job"
+FIXTURES = Path(__file__).parents[3] / "fixtures"
+SAMPLE = FIXTURES / "sample" / "job"
+JOBS = {"oom": SAMPLE, **{name: FIXTURES / "jobs" / name / "job" for name in ("hang", "slow_moe")}}
 WAIT, TURNS = 0.02, 3000
 
 
