@@ -254,6 +254,11 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "what the changes do to memory and step time",
         "修改对显存和单步时间的影响",
     ),
+    "plan.missing.all": (
+        "no configuration of the job was handed over (launch script, config file)",
+        "未提供作业配置（启动脚本、配置文件）",
+    ),
+    "plan.own": ("the settings by hand", "手动设置"),
     # wrong usage
     "plan.need": ("--{option} is needed: {what}", "缺少 --{option}：{what}"),
     "plan.from.nothing": (

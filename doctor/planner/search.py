@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,7 +38,7 @@ MODULES = {False: frozenset({"mlp"}), True: frozenset({"layernorm", "moe_act"})}
 class Found:
     """What a search comes to. best: the shown candidates, fastest first; front: all that nothing beats; layouts: legal
     sets of degrees; considered: these with chunks, micro-batch and recomputation; too_big: of these, those whose memory
-    cannot hold them; certain: those that fit for certain."""
+    cannot hold them; certain: those that fit for certain; stopped: not all were looked at."""
 
     best: tuple[Candidate, ...]
     front: tuple[Candidate, ...]
@@ -46,6 +46,7 @@ class Found:
     considered: int
     too_big: int
     certain: int
+    stopped: bool = False
 
 
 def search(
@@ -55,18 +56,20 @@ def search(
     today: Job | None = None,
     top: int = SHOWN,
     calibration: Calibration | None = None,
+    going: Callable[[int], bool] | None = None,
 ) -> Found:
     """The candidates for the job `base`, whose layout, micro-batch, recomputation and sharding are varied.
 
     Settings in `fixed` stay. `today`: the job as it runs now, from which distances are counted;
-    `calibration`: a measured step of it. Raises PlanError where no layout is legal. A search does not claim an optimum:
+    `calibration`: a measured step of it. `going` is told how many were considered, and ends the search by False.
+    Raises PlanError where no layout is legal. A search does not claim an optimum:
     see `pareto.tied`.
     """
     held = dict(fixed or {})
     base = apply(base, {name: held.pop(name) for name in tuple(held) if name not in VARIED})
     if "zero_stage" in held:
         held["sharding"] = held.pop("zero_stage")
-    tally = _Tally()
+    tally = _Tally(going)
     found = [_candidate(job, full, today, calibration) for job, full in _fitting(base, framework, held, tally)]
     if not tally.layouts:
         raise PlanError(_why_none(base, held))
@@ -78,6 +81,7 @@ def search(
         considered=tally.considered,
         too_big=tally.too_big,
         certain=sum(candidate.fits for candidate in found),
+        stopped=tally.stopped,
     )
 
 
@@ -99,9 +103,15 @@ def _candidate(job: Job, fullest: StageMemory, today: Job | None, calibration: C
 
 @dataclass(slots=True)
 class _Tally:
+    going: Callable[[int], bool] | None = None
     layouts: int = 0
     considered: int = 0
     too_big: int = 0
+    stopped: bool = False
+
+    def goes_on(self) -> bool:
+        self.stopped = self.stopped or (self.going is not None and not self.going(self.considered))
+        return not self.stopped
 
 
 def _fitting(
@@ -115,6 +125,8 @@ def _fitting(
             plain = _job(base, layout, sharding, sizes[0])
             if problems(plain):
                 continue
+            if not tally.goes_on():
+                return
             tally.layouts += 1
             hopeless = least(plain) > capacity
             smooth: set[int] = set()  # micro-batches whose bubble more chunks would not shorten any more

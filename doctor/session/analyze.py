@@ -18,6 +18,7 @@ from doctor.rulebase.load import Loaded, load_rulebase
 from doctor.rulebase.model import RuleBase
 from doctor.session.answers import Answers, read_answers
 from doctor.session.archives import expanded
+from doctor.session.asked import asked, suggested
 from doctor.session.contents import File
 from doctor.session.gather import gather
 from doctor.session.inputs import InputError, collect
@@ -31,10 +32,12 @@ from probes.files.elsewhere import Elsewhere
 from probes.files.trace import Progress
 
 if TYPE_CHECKING:
+    from doctor.session.edits import Edits
     from doctor.session.plan import Planned
 
 STDIN, STDIN_NAME, PIECE = "-", "stdin", 1 << 20
 LARGEST_CONFIG, MOST_CONFIGS = 1 << 20, 20
+SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".lsf")
 
 
 def analyze_paths(
@@ -120,8 +123,11 @@ def _read(
 
 
 def configs_of(files: Sequence[File], inputs: Sequence[Input]) -> tuple[tuple[str, bytes], ...]:
+    """The files that configure the job, and its scripts, also those in which no setting stands."""
     named = {given.path for given in inputs if given.kind == "config"}
-    chosen = [file for file in files if file.name in named and file.bytes <= LARGEST_CONFIG][:MOST_CONFIGS]
+    scripts = [file for file in files if file.name.lower().endswith(SCRIPTS)]
+    wanted = dict.fromkeys([*(file for file in files if file.name in named), *scripts])
+    chosen = [file for file in wanted if file.bytes <= LARGEST_CONFIG][:MOST_CONFIGS]
     found = []
     for file in chosen:
         with suppress(OSError):
@@ -138,6 +144,8 @@ def judge(material: Material, answers: Answers) -> Report:
     if diagnosis.verdict is Verdict.HEALTHY and unread(material.inputs, material.facts):
         diagnosis = replace(diagnosis, verdict=Verdict.UNDETERMINED)
     patches = patched(diagnosis, store, base)
+    plan = _planned(diagnosis, store, patches)
+    taken = suggested(diagnosis, plan)
     return Report(
         inputs=material.inputs,
         store=store,
@@ -146,19 +154,38 @@ def judge(material: Material, answers: Answers) -> Report:
         notes=(*material.notes, *broken),
         problems=material.loaded.problems,
         patched=patches,
-        planned=_planned(diagnosis, store, patches, material.configs),
+        planned=plan,
+        taken=taken,
+        edits=edits_of(taken, material, diagnosis, store, patches, plan),
     )
 
 
-def _planned(
-    diagnosis: Diagnosis, store: FactStore, patches: Patches, configs: tuple[tuple[str, bytes], ...]
-) -> Planned | None:
-    """The planner is loaded only where a remedy sets something and the job's batch is known: without, it has no say."""
-    if not any(patches.values()) or store.get("config.micro_batch") is None:
+def _planned(diagnosis: Diagnosis, store: FactStore, patches: Patches) -> Planned | None:
+    """The planner is loaded only where a remedy sets something and something is known of the job's settings."""
+    if not any(patches.values()) or not any(fact.name.startswith("config.") for fact in store.facts()):
         return None
     from doctor.session.plan import planned
 
-    return planned(diagnosis, store, patches, dict(configs))
+    return planned(diagnosis, store, patches)
+
+
+def edits_of(
+    names: Sequence[str],
+    material: Material,
+    diagnosis: Diagnosis,
+    store: FactStore,
+    patches: Patches,
+    plan: Planned | None,
+) -> Edits | None:
+    """The remedies as changes of the files; None where there are no files or nothing is to be changed."""
+    whole = plan.plan if plan else None
+    wanted = asked(names, diagnosis, store, patches, plan)
+    if not material.configs or not (whole or any(each.settings or each.flags or each.env for each in wanted)):
+        return None
+    from doctor.session.edits import edits
+
+    today = plan.before.job if plan and plan.before else None
+    return edits(dict(material.configs), wanted, today, whole.effect.after.job if whole else None)
 
 
 def _piped(stdin: IO[bytes], spool: Spool) -> tuple[list[File], list[Note]]:

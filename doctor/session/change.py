@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from doctor.adapters.diff import unified
 from doctor.adapters.errors import AdapterError
-from doctor.adapters.model import Adapter, Note
+from doctor.adapters.launch_script import is_launch_script
+from doctor.adapters.model import Adapter, Note, Rendered
 from doctor.adapters.registry import adapter_for, decoded
 from doctor.adapters.resume import consequences
 from doctor.planner.errors import PlanError
@@ -35,30 +36,72 @@ def changed_files(configs: Mapping[str, bytes], before: Job, after: Job) -> tupl
     A setting is changed in the file that states it; one that none states goes to the file that states most others.
     Files that no adapter knows are left alone.
     """
-    wanted = {name: new for name, (_, new) in difference(before, after).items() if name not in FOLLOW}
-    texts = {path: text for path, data in configs.items() if (text := _text(data))}
-    files = {path: adapter for path, text in texts.items() if (adapter := adapter_for(path, text))}
-    stated = {path: set(_stated(adapter, texts[path], path)) for path, adapter in files.items()}
-    if not wanted or not files:
-        return ()
-    main = max(files, key=lambda path: len(stated[path]))
-    share: dict[str, dict[str, Any]] = {}
-    for name, new in wanted.items():
-        place = next((path for path in files if name in stated[path]), main)
-        share.setdefault(place, {})[name] = new
-    known = {name: value(after, name) for name in KNOWN}
-    found = [_change(files[path], path, texts[path], changes, known) for path, changes in share.items()]
-    return tuple(change for change in found if change.diff or change.notes)
+    draft = Draft(configs)
+    draft.change_job(before, after)
+    return draft.files()
 
 
-def _change(adapter: Adapter, path: str, text: str, changes: Mapping[str, Any], known: Mapping[str, Any]) -> FileChange:
-    try:
-        rendered = adapter.render(text, changes, known, path)
-        diff = unified(path, text, rendered.text)
-        after = tuple(note for note in consequences(adapter.name, changes) if note.knob != "restart") if diff else ()
-        return FileChange(path, diff, rendered.notes + after)
-    except (AdapterError, PlanError) as error:
-        return FileChange(path, "", (Note(", ".join(changes), str(error), str(error), written=False),))
+class Draft:
+    """The job's files while they are changed: every change is made to what the one before left."""
+
+    def __init__(self, configs: Mapping[str, bytes]) -> None:
+        self.given = {path: text for path, data in configs.items() if (text := _text(data))}
+        self.texts = dict(self.given)
+        self.adapters = {path: found for path, text in self.given.items() if (found := adapter_for(path, text))}
+        self.scripts = tuple(path for path, text in self.given.items() if is_launch_script(path, text))
+        self._notes: dict[str, list[Note]] = {}
+
+    def files(self) -> tuple[FileChange, ...]:
+        """One change a file, with all that was made to it."""
+        found = []
+        for path, text in self.texts.items():
+            notes = tuple(dict.fromkeys(self._notes.get(path, ())))
+            try:
+                diff = unified(path, self.given[path], text)
+            except AdapterError as error:
+                diff, notes = "", (Note(path, str(error), str(error), written=False),)
+            if diff or notes:
+                found.append(FileChange(path, diff, notes))
+        return tuple(found)
+
+    def change_job(self, before: Job, after: Job) -> None:
+        """Writes the settings in which the two jobs differ; what cannot be written is a note."""
+        wanted = {name: new for name, (_, new) in difference(before, after).items() if name not in FOLLOW}
+        self.render(wanted, {name: value(after, name) for name in KNOWN})
+
+    def render(self, wanted: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[Note, ...]:
+        """Writes neutral settings, each into the file that states it; gives the notes on what could not be written."""
+        if not wanted or not self.adapters:
+            return ()
+        stated = {path: set(self.stated(path)) for path in self.adapters}
+        main = max(self.adapters, key=lambda path: len(stated[path]))
+        share: dict[str, dict[str, Any]] = {}
+        for name, new in wanted.items():
+            place = next((path for path in self.adapters if name in stated[path]), main)
+            share.setdefault(place, {})[name] = new
+        left: list[Note] = []
+        for path, changes in share.items():
+            adapter, text = self.adapters[path], self.texts[path]
+            try:
+                rendered = adapter.render(text, changes, known, path)
+            except (AdapterError, PlanError) as error:
+                rendered = Rendered(text, (Note(", ".join(changes), str(error), str(error), written=False),))
+            after = consequences(adapter.name, changes) if rendered.text != text else ()
+            self.put(path, rendered.text, (*rendered.notes, *(note for note in after if note.knob != "restart")))
+            left += rendered.left
+        return tuple(left)
+
+    def put(self, path: str, text: str, notes: Iterable[Note] = ()) -> None:
+        self.texts[path] = text
+        self._notes.setdefault(path, []).extend(notes)
+
+    def stated(self, path: str) -> Mapping[str, Any]:
+        """The neutral settings that a file states now, by name."""
+        return _stated(self.adapters[path], self.texts[path], path)
+
+    def main(self, paths: Iterable[str]) -> str:
+        """Of several files the one that states most of the job."""
+        return max(paths, key=lambda path: len(self.stated(path)) if path in self.adapters else 0)
 
 
 def _text(data: bytes) -> str:
@@ -68,8 +111,8 @@ def _text(data: bytes) -> str:
         return ""
 
 
-def _stated(adapter: Adapter, text: str, path: str) -> Mapping[str, Any]:
+def _stated(adapter: Adapter, text: str, path: str) -> dict[str, Any]:
     try:
-        return adapter.read(text, path)
+        return {name: found.value for name, found in adapter.read(text, path).items()}
     except (AdapterError, PlanError):
         return {}

@@ -17,45 +17,72 @@ from doctor.planner.from_facts import Understood, understand
 from doctor.planner.job import Job
 from doctor.planner.knobs import known
 from doctor.rulebase.model import Severity
-from doctor.session.change import FileChange, changed_files
 from doctor.session.report import Patched, Patches
+
+OWN = "own"
+"""The name of a person's own settings among those of remedies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
     """understood: what the facts say of the job. before: that job, None where facts do not suffice. effects: by (rule,
     remedy), of each alone. refused: why a remedy has no effect to show, by the same. plan: of the first remedies of all
-    roots together, files: as changes of the job's own files. calibrated: by a measured step time of the job."""
+    roots together. calibrated: by a measured step time of the job."""
 
     understood: Understood
     before: Assessment | None = None
     effects: Mapping[tuple[str, str], Effect] = field(default_factory=dict)
     refused: Mapping[tuple[str, str], str] = field(default_factory=dict)
     plan: Plan | None = None
-    files: tuple[FileChange, ...] = ()
     calibrated: bool = False
 
 
-def planned(
-    diagnosis: Diagnosis, store: FactStore, patches: Patches, configs: Mapping[str, bytes] | None = None
-) -> Planned | None:
+def planned(diagnosis: Diagnosis, store: FactStore, patches: Patches) -> Planned | None:
     """What the planner can say of the remedies; None where none of them changes a setting that it knows.
 
     Nothing is guessed of the model: where its shape, the GPUs or the batch are not known, the missing facts are named.
     """
-    wanted = {key: _settings(patch) for key, patch in patches.items()}
-    wanted = {key: patch for key, patch in wanted.items() if any(known(name) for name in patch)}
+    wanted = _wanted(patches)
     if not wanted:
         return None
-    understood = understand(store)
+    base = as_it_is(store)
+    if base.before is None:
+        return base
+    return _with_effects(base, diagnosis, store, wanted)
+
+
+def as_it_is(store: FactStore, **given: Any) -> Planned:
+    """The job as the facts tell it, without any change. `given`: what a person says beside (see from_facts)."""
+    understood = understand(store, **given)
     job = understood.job
     if job is None:
         return Planned(understood)
-    calibration = _measured(store, job)
+    calibration = measured(store, job)
     try:
-        before = assess(job, calibration)
+        return Planned(understood, assess(job, calibration), calibrated=calibration is not None)
     except PlanError as error:
-        return Planned(Understood(job=None, assumed=understood.assumed, problem=str(error)))
+        return Planned(replace(understood, job=None, problem=str(error)))
+
+
+def again(diagnosis: Diagnosis, store: FactStore, patches: Patches, **given: Any) -> Planned:
+    """The whole once more with what a person says of the job beside; also where no remedy sets anything."""
+    base = as_it_is(store, **given)
+    return base if base.before is None else _with_effects(base, diagnosis, store, _wanted(patches))
+
+
+def _wanted(patches: Patches) -> dict[tuple[str, str], dict[str, Any]]:
+    """The remedies' settings, where the planner knows one of them."""
+    wanted = {key: _settings(patch) for key, patch in patches.items()}
+    return {key: patch for key, patch in wanted.items() if any(known(name) for name in patch)}
+
+
+def _with_effects(
+    base: Planned, diagnosis: Diagnosis, store: FactStore, wanted: Mapping[tuple[str, str], Mapping[str, Any]]
+) -> Planned:
+    job, before = base.understood.job, base.before
+    if job is None or before is None:
+        return base
+    calibration = measured(store, job)
     effects: dict[tuple[str, str], Effect] = {}
     refused: dict[tuple[str, str], str] = {}
     for key, patch in wanted.items():
@@ -67,21 +94,21 @@ def planned(
             if found is not None:
                 effects[key] = found
     whole = _together(_alternatives(diagnosis, wanted, effects), job, before, calibration)
-    files = changed_files(configs or {}, job, whole.effect.after.job) if whole else ()
-    return Planned(understood, before, effects, refused, whole, files, calibration is not None)
+    return replace(base, effects=effects, refused=refused, plan=whole)
 
 
 def planned_with(
-    known: Planned, names: Sequence[str], store: FactStore, patches: Patches, configs: Mapping[str, bytes]
+    known: Planned, names: Sequence[str], store: FactStore, patches: Patches, own: Mapping[str, Any] | None = None
 ) -> Planned:
-    """The same, with the plan of the remedies `names` (each `RULE:remedy`) in place of its own."""
+    """The same, with the plan of a person's `own` settings and, beside these, of the remedies `names` (each
+    `RULE:remedy`) in place of its own."""
     if known.before is None or known.understood.job is None:
         return known
-    wanted = [(name, _settings(patches[key])) for name in names if (key := _key(name)) in patches]
+    wanted: Remedies = [(name, _settings(patches[key])) for name in names if (key := _key(name)) in patches]
+    wanted = [(OWN, own), *wanted] if own else wanted
     job = known.understood.job
-    whole = compose(job, wanted, known.before, _measured(store, job)) if wanted else None
-    files = changed_files(configs, job, whole.effect.after.job) if whole else ()
-    return replace(known, plan=whole, files=files)
+    whole = compose(job, wanted, known.before, measured(store, job)) if wanted else None
+    return replace(known, plan=whole)
 
 
 def _key(name: str) -> tuple[str, str]:
@@ -124,7 +151,7 @@ def _together(roots: list[Remedies], job: Job, before: Assessment, calibration: 
     return whole
 
 
-def _measured(store: FactStore, job: Job) -> Calibration | None:
+def measured(store: FactStore, job: Job) -> Calibration | None:
     """The job's own step time, where its logs tell one."""
     runs = {fact.entity for fact in store.every("run.step_time")}
     best = [store.get("run.step_time", run) for run in runs]  # a recording and a log may both tell of a run

@@ -14,6 +14,7 @@ from doctor.rulebase.model import RuleBase
 from doctor.session.notes import Note
 
 if TYPE_CHECKING:
+    from doctor.session.edits import Edits
     from doctor.session.plan import Planned
 
 
@@ -50,6 +51,8 @@ class Report:
 
     `notes` are remarks on the input as a whole, `problems` rule files that were left out; `patched` has the settings
     that a remedy changes, by (rule, remedy) and name; `planned` what the planner says of them, where it has a say.
+    `taken` are the remedies of the plan, as `RULE:remedy`, `edits` these as changes of the job's own files, where there
+    are any.
     """
 
     inputs: tuple[Input, ...]
@@ -60,6 +63,8 @@ class Report:
     problems: tuple[RuleError, ...] = ()
     patched: Patches = field(default_factory=dict)
     planned: Planned | None = None
+    taken: tuple[str, ...] = ()
+    edits: Edits | None = None
 
     @property
     def all_notes(self) -> tuple[Note, ...]:

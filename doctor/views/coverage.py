@@ -74,7 +74,8 @@ def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
         why = say(lang, "missing.why.some", names=shown, n=more) if more > 0 else say(lang, "missing.why", names=shown)
         lines.append((say(lang, key), why))
     lines += [] if looked else [_failed(fact, lang) for fact in failures]
-    lines += [pair for pair in (plan_report.gap(report, lang),) if pair]
+    told = report.planned is None and _provider("job_config") in wanted  # that there is no configuration
+    lines += [pair for pair in (plan_report.gap(report, lang),) if pair and not told]
     by_file: dict[str, list[RuleError]] = {}
     for problem in report.problems:
         by_file.setdefault(problem.path, []).append(problem)

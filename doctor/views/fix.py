@@ -11,11 +11,12 @@ from doctor.views import present
 @dataclass(frozen=True, slots=True)
 class ByHand:
     """A remedy, or what of it, no file of the job could be changed for. `kind` is env, command, code, config or a
-    framework; `text` is ready to copy."""
+    framework; `text` is ready to copy; `why` says why it is not in the patch, empty where no file could hold it."""
 
     title: str
     kind: str
     text: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,9 @@ class Fix:
     @property
     def script(self) -> str:
         """All that is to be done by hand as a file of comments and lines."""
-        blocks = [f"# {each.title}\n{_lines(each)}\n" for each in self.by_hand]
+        blocks = [
+            f"# {each.title}\n" + (f"# {each.why}\n" if each.why else "") + f"{_lines(each)}\n" for each in self.by_hand
+        ]
         return "\n".join(blocks)
 
     @property
@@ -38,21 +41,18 @@ class Fix:
 
 
 def fix_of(session: Session, lang: str) -> Fix:
-    """The fix of the remedies that the session takes."""
-    planned, taken = session.planned, set(session.taken)
-    files = planned.files if planned else ()
-    patch = "".join(
-        change.diff if change.diff.endswith("\n") else change.diff + "\n" for change in files if change.diff
-    )
-    written = set(planned.plan.taken) if planned and planned.plan and patch else set[str]()
+    """The fix of what the session takes."""
+    edits, taken = session.edits, set(session.taken)
+    done = edits.done if edits else frozenset[tuple[str, str]]()
+    left = edits.left if edits else {}
     by_hand = [
-        ByHand(remedy.title.get(lang), kind, text)
+        ByHand(remedy.title.get(lang), kind, text, left[name, kind].get(lang) if (name, kind) in left else "")
         for name, remedy, root in remedies(session.report)
         if name in taken
         for kind, text in present.changes(root.rule, remedy, session.report)
-        if not (kind == "config" and name in written)
+        if (name, kind) not in done
     ]
-    return Fix(patch, tuple(by_hand))
+    return Fix(edits.patch if edits else "", tuple(by_hand))
 
 
 def _lines(each: ByHand) -> str:

@@ -152,7 +152,7 @@ def _unexplained(report: Report, lang: str) -> Iterator[str]:
 
 def _change(report: Report, lang: str) -> Iterator[str]:
     """The plan's change of the job's own files."""
-    files = report.planned.files if report.planned else ()
+    files = report.edits.files if report.edits else ()
     for change in files:
         if change.diff:
             lines: Sequence[str] = change.diff.splitlines()

@@ -13,6 +13,9 @@ if TYPE_CHECKING:  # the planner is loaded for reports that hold something of it
     from doctor.session.plan import Planned
 
 
+OWN = "own"  # as doctor.session.plan names a person's own settings
+
+
 def effect_data(report: Report, rule: str, remedy: str, lang: str) -> dict[str, Any] | None:
     """The effect of a remedy for programs; None where there is none to show."""
     found = report.planned.effects.get((rule, remedy)) if report.planned else None
@@ -36,39 +39,46 @@ def estimate(report: Report, rule: str, remedy: str, lang: str) -> str:
 
 def plan_data(report: Report, lang: str) -> dict[str, Any] | None:
     """The plan for programs: its remedies, the job before and after, what was assumed or is missing."""
-    planned = report.planned
-    if planned is None:
+    planned, edits = report.planned, report.edits
+    if planned is None and not (edits and edits.patch):
         return None
     from doctor.views.plan_json import assessment, effect, patch
 
-    understood, plan = planned.understood, planned.plan
+    plan, understood = (planned.plan, planned.understood) if planned else (None, None)
     after = effect(plan.effect, lang) if plan else None
     return {
-        "steps": [_step(report, name, lang) for name in (plan.taken if plan else ())],
+        "steps": [_step(report, name, lang) for name in steps(report)],
         "rejected": [
             {**_step(report, each.name, lang), "setting": each.knob, "against": each.against, "why": each.why}
             for each in (plan.rejected if plan else ())
         ],
-        "before": assessment(planned.before) if planned.before else None,
+        "before": assessment(planned.before) if planned and planned.before else None,
         "after": assessment(plan.effect.after) if plan else None,
         "changes": after["changes"] if after else [],
         "effect": after,
-        "patch": patch(planned.files, lang),
-        "calibrated": planned.calibrated,
-        "assumed": [{"name": name, "value": value} for name, value in understood.assumed],
-        "missing": list(understood.missing),
-        "problem": understood.problem or None,
+        "patch": patch(edits.files if edits else (), lang),
+        "calibrated": bool(planned and planned.calibrated),
+        "assumed": [{"name": name, "value": value} for name, value in (understood.assumed if understood else ())],
+        "missing": list(understood.missing) if understood else [],
+        "problem": (understood.problem or None) if understood else None,
     }
+
+
+def steps(report: Report) -> tuple[str, ...]:
+    """The remedies of the plan: those that the planner composed, and those that the changes of the files hold."""
+    plan = report.planned.plan if report.planned else None
+    edits = report.edits
+    written = {name for name, _ in edits.done} if edits and edits.patch else set[str]()
+    return tuple(name for name in report.taken if name in written or (plan and name in plan.taken))
 
 
 def together(report: Report, lang: str) -> list[str]:
     """Lines of the plan: its remedies, and where there are several what they do together."""
     plan = report.planned.plan if report.planned else None
-    if plan is None:
-        return []
-    titles = [_step(report, name, lang)["title"] for name in plan.taken]
-    if len(plan.taken) + len(plan.rejected) < 2:
-        return titles if report.planned and report.planned.files else []
+    names = steps(report)
+    titles = [_step(report, name, lang)["title"] for name in names]
+    if plan is None or len(names) + len(plan.rejected) < 2:
+        return titles if report.edits and report.edits.files else []
     from doctor.views.plan_text import effect_lines
 
     lines = [say(lang, "plan.together", names=say(lang, "list.and").join(titles)), *effect_lines(plan.effect, lang)]
@@ -79,11 +89,12 @@ def rejected_lines(plan: Plan, report: Report, lang: str) -> list[str]:
     """Why remedies are not part of the plan, a line each."""
     lines = []
     for each in plan.rejected:
-        title = _step(report, each.name, lang)["title"]
+        title = say(lang, "plan.own") if each.name == OWN else _step(report, each.name, lang)["title"]
         if each.why:
             lines.append(say(lang, "plan.rejected.why", name=title, why=each.why))
         else:
-            other = _step(report, each.against, lang)["title"]
+            own = each.against == OWN
+            other = say(lang, "plan.own") if own else _step(report, each.against, lang)["title"]
             lines.append(say(lang, "plan.rejected.clash", name=title, knob=each.knob, against=other))
     return lines
 
@@ -91,7 +102,9 @@ def rejected_lines(plan: Plan, report: Report, lang: str) -> list[str]:
 def gap(report: Report, lang: str) -> tuple[str, str] | None:
     """Why effects are not there, as a pair of what was not checked and why."""
     planned = report.planned
-    if planned is None or planned.before is not None:
+    if planned is None:
+        return (say(lang, "plan.missing"), say(lang, "plan.missing.all")) if any(report.patched.values()) else None
+    if planned.before is not None:
         return None
     why = planned.understood.problem or say(lang, "missing.why", names=_missing(planned))
     return say(lang, "plan.missing"), why

@@ -14,11 +14,13 @@ from doctor.messages import say, say_count
 from doctor.messages_probes import translated
 from doctor.rulebase.model import Remedy, Rule, Severity
 from doctor.rulebase.names import meaning_of
+from doctor.session.asked import flags_of, lines
 from doctor.session.notes import Note
 from doctor.session.report import Patched, Report
 
 SYMBOLS: Mapping[str, str] = {"fatal": "✗", "degraded": "!", "risk": "○", "info": "·"}
 MAX_NAMES = 6
+_EXPANDS = re.compile(r"(?:[\w.,:/+@%=^-]|\$[A-Za-z_]\w*)*\$[A-Za-z_]\w*(?:[\w.,:/+@%=^-]|\$[A-Za-z_]\w*)*")
 _BETWEEN_CHINESE = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")
 KINDS = ("run", "node", "gpu", "nic", "rank")
 
@@ -240,26 +242,22 @@ def changes(rule: Rule, remedy: Remedy, report: Report) -> list[tuple[str, str]]
     if env := change.get("env"):
         found.append(("env", "\n".join(_export(str(name), value) for name, value in env.items())))
     if command := change.get("command"):
-        found.append(("command", _lines(command)))
+        found.append(("command", lines(command)))
     if patch := change.get("patch"):
         values = report.patched.get((rule.id, remedy.id), {})
         changed = [_assignment(key, patch[key], values.get(key)) for key in patch if not _same(values.get(key))]
         found += [("config", "\n".join(changed))] if changed else []
     if code := change.get("code"):
-        found.append(("code", _lines(code)))
-    flags = dict(change.get("flags") or {})
-    framework = report.store.get("config.framework")
-    if framework is not None and framework.value in flags:
-        flags = {str(framework.value): flags[framework.value]}
-    return found + [(str(name), _lines(text)) for name, text in flags.items()]
-
-
-def _lines(value: Any) -> str:
-    return "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value).strip("\n")
+        found.append(("code", lines(code)))
+    return found + list(flags_of(remedy, report.store).items())
 
 
 def _export(name: str, value: Any) -> str:
-    return f"unset {name}" if value is None else f"export {name}={shlex.quote(str(value))}"
+    """An order of the shell; what the value takes from another variable is put in by the shell."""
+    if value is None:
+        return f"unset {name}"
+    text = str(value)
+    return f"export {name}=" + (f'"{text}"' if _EXPANDS.fullmatch(text) else shlex.quote(text))
 
 
 def _same(patched: Patched | None) -> bool:

@@ -271,10 +271,10 @@ class TextReport:
         for line in lines:
             self.page.beside(head, line, COLUMN, indent=0)
             head = ""
-        if lines and self.report.planned:
+        if lines and self.report.edits:
             from doctor.views.plan_text import show_files
 
-            show_files(self.page, self.report.planned.files, self.lang, "", COLUMN)
+            show_files(self.page, self.report.edits.files, self.lang, "", COLUMN)
 
     def ranks(self) -> None:
         if (graph := wait_graph_of(self.report.store)) is not None:

@@ -89,7 +89,7 @@ def _parts(context: Context, facts: bool) -> list[Part]:
     told = [
         ("causes", "html.causes", _causes(context, roots)),
         ("unexplained", "html.unexplained", remarks.unexplained(context)),
-        ("plan", title(context), plan(context) if context.report.planned else None),
+        ("plan", title(context), plan(context) if context.report.planned or context.report.edits else None),
         ("pictures", "html.pictures", shown),
         ("next", "html.next", remarks.next_steps(context)),
         ("also", "html.also", remarks.also(context)),

@@ -31,7 +31,9 @@ def plan(context: Context) -> Markup | None:
     """The section of the plan; None where the planner has nothing to show."""
     planned = context.report.planned
     if planned is None or planned.before is None:
-        return None
+        changes = _files(context)
+        told = [el("p", line) for line in plan_report.together(context.report, context.lang)]
+        return section("plan", context.say("html.plan"), told, changes) if changes else None
     after = planned.plan.effect.after if planned.plan else None
     columns = [(context.say("html.now"), planned.before)]
     columns += [(context.say("html.planned"), after)] if after else []
@@ -45,14 +47,14 @@ def plan(context: Context) -> Markup | None:
         _time(context, columns),
         _roles(context, columns),
         _pipeline(context, columns),
-        _files(context, planned),
+        _files(context),
     )
 
 
 def title(context: Context) -> str:
     """The key of the section's name: without a change there is but the job as it is."""
     planned = context.report.planned
-    return "html.plan" if planned and planned.plan else "html.plan.now"
+    return "html.plan" if planned is None or planned.before is None or planned.plan else "html.plan.now"
 
 
 Columns = Sequence[tuple[str, "Assessment"]]
@@ -218,10 +220,10 @@ def _pipeline(context: Context, columns: Columns) -> Markup | None:
     return figure(context.say("html.timeline"), *rows, el("p", context.say("html.timeline.help"), class_="dim small"))
 
 
-def _files(context: Context, planned: Planned) -> Markup | None:
+def _files(context: Context) -> Markup | None:
     """Diffs of the user's own files, and what to know of them."""
     shown: list[Child] = []
-    for change in planned.files:
+    for change in context.report.edits.files if context.report.edits else ():
         shown.append(el("p", context.say("plan.change.file", path=change.path), class_="sub"))
         shown.append(diff(change.diff) if change.diff else None)
         for note in change.notes:

@@ -46,7 +46,7 @@ class ChangeScreen(StepScreen):
             page.wrapped(Text(self.say("tui.change.files"), "bold"))
             for line in fix.patch.splitlines():
                 page.row(Text(visible(line), STYLES.get(line[:1], "")))
-        files = session.planned.files if session.planned else ()
+        files = session.edits.files if session.edits else ()
         for note in (note for change in files for note in change.notes):
             told = note.zh if lang == "zh" else note.en
             page.wrapped(f"· {told if told.startswith(note.knob) else f'{note.knob}: {told}'}", hang=2, style="dim")
@@ -55,6 +55,8 @@ class ChangeScreen(StepScreen):
             page.wrapped(Text(self.say("tui.change.hand"), "bold"))
         for each in fix.by_hand:
             page.wrapped(each.title, indent=2, style="bold")
+            if each.why:
+                page.wrapped(each.why, indent=2, hang=2, style="dim")
             for line in each.text.splitlines():
                 page.raw(line, 4)
 
