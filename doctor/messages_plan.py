@@ -258,6 +258,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "no configuration of the job was handed over (launch script, config file)",
         "未提供作业配置（启动脚本、配置文件）",
     ),
+    "plan.by_hand": ("by hand: {name} ({why})", "需手动完成：{name}（{why}）"),
     "plan.own": ("the settings by hand", "手动设置"),
     # wrong usage
     "plan.need": ("--{option} is needed: {what}", "缺少 --{option}：{what}"),

@@ -122,8 +122,10 @@ class _Writer:
             self._keep((remedy.name, framework), why)
         # The words for a framework whose file is not here are of no use where those for another are written.
         written = any((remedy.name, framework) in self.done for framework in remedy.flags)
-        for framework in remedy.flags.keys() - known_here:
-            absent = Text(f"no file of {framework} was handed over", f"未提供 {framework} 的配置文件")
+        others = [framework for framework in remedy.flags if framework not in known_here]
+        names = ", ".join(others)
+        absent = Text(f"no file of {names} was handed over", f"未提供 {names} 的配置文件")
+        for framework in others:
             self._keep((remedy.name, framework), None if written else absent)
 
     def _options(self, remedy: Asked, framework: str, own: Own) -> Text | None:

@@ -161,6 +161,9 @@ def _change(report: Report, lang: str) -> Iterator[str]:
             if lines[DIFF_LINES:]:
                 yield from ("", say(lang, "markdown.lines", n=len(lines) - DIFF_LINES))
 
+    by_hand = plan_report.by_hand_lines(report, lang)
+    yield from ("", *(f"- {plain(line)}" for line in by_hand)) if by_hand else ()
+
 
 def _next(report: Report, lang: str) -> Iterator[str]:
     steps = present.next_steps(report)[:STEPS]

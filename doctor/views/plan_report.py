@@ -57,6 +57,10 @@ def plan_data(report: Report, lang: str) -> dict[str, Any] | None:
         "changes": after["changes"] if after else [],
         "effect": after,
         "patch": patch(edits.files if edits else (), lang),
+        "by_hand": [
+            {"rule": name.partition(":")[0], "remedy": name.partition(":")[2], "why": why}
+            for name, why in left(report, lang)
+        ],
         "calibrated": bool(planned and planned.calibrated),
         "assumed": [{"name": name, "value": value} for name, value in (understood.assumed if understood else ())],
         "missing": list(understood.missing) if understood else [],
@@ -70,6 +74,21 @@ def steps(report: Report) -> tuple[str, ...]:
     edits = report.edits
     written = {name for name, _ in edits.done} if edits and edits.patch else set[str]()
     return tuple(name for name in report.taken if name in written or (plan and name in plan.taken))
+
+
+def left(report: Report, lang: str) -> list[tuple[str, str]]:
+    """What of the plan's remedies no file was changed for, as (`RULE:remedy`, why)."""
+    reasons = report.edits.left if report.edits else {}
+    plan = report.planned.plan if report.planned else None
+    told = {each.name for each in plan.rejected} if plan else set[str]()
+    return list(dict.fromkeys((name, why.get(lang)) for (name, _), why in reasons.items() if name not in told))
+
+
+def by_hand_lines(report: Report, lang: str) -> list[str]:
+    """The same, a line each."""
+    return [
+        say(lang, "plan.by_hand", name=_step(report, name, lang)["title"], why=why) for name, why in left(report, lang)
+    ]
 
 
 def together(report: Report, lang: str) -> list[str]:

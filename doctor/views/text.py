@@ -264,8 +264,9 @@ class TextReport:
 
     def plan(self) -> None:
         """Several remedies as one change."""
+        by_hand = plan_report.by_hand_lines(self.report, self.lang)
         lines = plan_report.together(self.report, self.lang)
-        if lines:
+        if lines or by_hand:
             self.page.blank()
         head = self.say("plan.head.plan")
         for line in lines:
@@ -275,6 +276,9 @@ class TextReport:
             from doctor.views.plan_text import show_files
 
             show_files(self.page, self.report.edits.files, self.lang, "", COLUMN)
+        for line in by_hand:
+            self.page.beside(head, line, COLUMN, indent=0)
+            head = ""
 
     def ranks(self) -> None:
         if (graph := wait_graph_of(self.report.store)) is not None:

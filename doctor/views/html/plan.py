@@ -223,10 +223,12 @@ def _pipeline(context: Context, columns: Columns) -> Markup | None:
 def _files(context: Context) -> Markup | None:
     """Diffs of the user's own files, and what to know of them."""
     shown: list[Child] = []
+    by_hand = [el("p", line, class_="note") for line in plan_report.by_hand_lines(context.report, context.lang)]
     for change in context.report.edits.files if context.report.edits else ():
         shown.append(el("p", context.say("plan.change.file", path=change.path), class_="sub"))
         shown.append(diff(change.diff) if change.diff else None)
         for note in change.notes:
             told = note.zh if context.lang == "zh" else note.en
             shown.append(el("p", f"{note.knob}: {told}", class_="note"))
+    shown += by_hand
     return text(el("h3", context.say("html.changes"), id="changes"), shown) if shown else None
