@@ -16,6 +16,12 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "{path}: {how} after {seconds} s; it said last: {output}",
         "{path}：{how}，用时 {seconds} 秒；其最后一行输出：{output}",
     ),
+    "attach.dumped": ("--dump {path}: taken of {text}", "--dump {path}：已获取 {text}"),
+    "attach.not_dumped": ("--dump {path}: {text}", "--dump {path}：{text}"),
+    "attach.dump_partial": (
+        "{path}: holds dumps of a part of the job; gather those of all nodes there and run: pdoctor analyze {path}",
+        "{path}：只有作业一部分的 dump；请汇集所有节点的 dump 后运行：pdoctor analyze {path}",
+    ),
     "attach.posted": ("{path} answered: {answer}", "{path} 已接收：{answer}"),
     "attach.not_posted": (
         "{path}: not delivered after {n} attempts: {answer}",

@@ -30,8 +30,9 @@ CONFIGS = (".json", ".yaml", ".yml", ".toml", ".sh")
 LARGEST_CONFIG, MOST_LOGS, DEEPEST = 1 << 20, 2_000, 6
 LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "accelerate", "mpirun")
 DUMPS = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
-DUMP = "/tmp/nccl_trace_rank_"
-"""Where ProcessGroupNCCL writes a dump, followed by the rank, unless a variable names another place."""
+OLD_DUMP, DUMP = "/tmp/nccl_trace_rank_", "torch/comm_lib_trace_rank_"
+"""Where ProcessGroupNCCL writes a dump, followed by the rank, unless a variable names another place; in newer
+versions that is below $XDG_CACHE_HOME or $HOME/.cache (torch/csrc/distributed/c10d/FlightRecorder.cpp)."""
 LOG_FOLDER = ("--log-dir", "--log_dir")
 CHECKPOINTS = (
     *("--save", "--save-dir", "--output-dir", "--checkpoint-dir", "--checkpoint-path", "--ckpt-dir", "--ckpt-path"),
@@ -189,8 +190,16 @@ def _configs(host: Host, rank: Rank) -> Iterator[str]:
 
 def _dump(host: Host, rank: Rank) -> Iterator[str]:
     """A dump that is younger than the process."""
-    prefix = next((rank.environ[name] for name in DUMPS if name in rank.environ), DUMP)
-    path = f"{prefix}{rank.rank}"
-    with suppress(OSError):
-        if _regular(host, path) and os.stat(host.path(path)).st_mtime >= os.stat(host.path(rank.proc)).st_mtime:
-            yield path
+    for path in dump_places(rank):
+        with suppress(OSError):
+            if _regular(host, path) and os.stat(host.path(path)).st_mtime >= os.stat(host.path(rank.proc)).st_mtime:
+                yield path
+
+
+def dump_places(rank: Rank) -> tuple[str, ...]:
+    """Where the flight recorder of a rank may write, the likeliest first."""
+    named = next((rank.environ[name] for name in DUMPS if rank.environ.get(name)), "")
+    if named:
+        return (f"{named}{rank.rank}",)
+    cache = rank.environ.get("XDG_CACHE_HOME") or f"{rank.environ.get('HOME', '/tmp')}/.cache"
+    return (f"{cache}/{DUMP}{rank.rank}", f"{OLD_DUMP}{rank.rank}")

@@ -1,0 +1,153 @@
+"""Dumps of a job that seems to hang, where a person allowed them: taken at once, and again shortly before the time-out
+of its process groups ends it. What they say goes into the diagnosis."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from doctor.facts.model import Fact
+from doctor.facts.store import FactStore
+from doctor.session.node import look
+from doctor.session.notes import Note
+from doctor.session.watch.model import Announcement, Kind
+from doctor.session.watch.replace import Told
+from probes.files.flight_recorder import read_dumps
+from probes.files.stacks.facts import names
+from probes.live.dumps.flight import dump_flight_recorders
+from probes.node.interface.host import Host
+from probes.node.interface.processes import Job, ranks_here
+
+FLIGHT, STACKS = "flight-recorder", "stacks"
+KINDS = (FLIGHT, STACKS)
+BEFORE, APART = 20.0, 30.0
+"""Seconds before the time-out at which dumps are taken again, and the least between two dumps."""
+
+Feed = Callable[[str, Sequence[Fact]], object]
+"""Takes the facts of a kind of dump, in place of earlier ones of that kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """`strikes_at` is when a time-out will end the job, in seconds since the epoch, if that is known."""
+
+    strikes_at: float | None = None
+
+
+def suspected(store: FactStore) -> Hang | None:
+    """Does the job seem to hang? Its vital signs say so (doctor/facts/vitals)."""
+    if not any(fact.value is True for fact in store.every("live.stalled")):
+        return None
+    times = [float(fact.value) for fact in store.every("live.strikes_at") if isinstance(fact.value, int | float)]
+    return Hang(min(times, default=None))
+
+
+@dataclass(slots=True, eq=False)
+class Dumps:
+    """Hears announcements, and takes dumps of `kinds` in a thread of its own; `host` names the job.
+
+    `feed` is given the facts and `told` how it went, from that thread.
+    """
+
+    kinds: Sequence[str]
+    host: Host
+    told: Told
+    feed: Feed
+    clock: Callable[[], float] = time.time
+    _due: list[float] = field(default_factory=list)
+    _hanging: set[str] = field(default_factory=set)
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+    _closed: bool = False
+    _thread: threading.Thread | None = None
+
+    def __post_init__(self) -> None:
+        self._thread = threading.Thread(target=self._work, name="dumps", daemon=True)
+        self._thread.start()
+
+    def __call__(self, said: Announcement) -> None:
+        """Plans dumps when a hang begins, and drops the plan when it is over. Neither waits nor raises."""
+        with self._changed:
+            if said.kind is Kind.RESOLVED:
+                self._hanging.discard(said.text_key)
+                if not self._hanging:
+                    self._due = []
+            elif (hang := suspected(said.report.store)) is not None:
+                if not self._hanging:
+                    self._due = list(moments(self.clock(), hang))
+                self._hanging.add(said.text_key)
+            self._changed.notify_all()
+
+    def close(self, seconds: float = 1.0) -> None:
+        """Waits a moment for a dump that is being taken."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def take(self) -> None:
+        """Takes the dumps now."""
+        try:
+            ranks = ranks_here(self.host)
+        except OSError as error:
+            self._says("attach.not_dumped", " ".join(self.kinds), error.strerror or str(error))
+            return
+        job = next((job for job in ranks.jobs if job.ranks == ranks.job), None)
+        if job is None:
+            self._says("attach.not_dumped", ", ".join(self.kinds), "no process of the job is seen on this node")
+            return
+        if FLIGHT in self.kinds:
+            self._flight(job)
+        if STACKS in self.kinds:
+            self._stacks(job)
+
+    def _flight(self, job: Job) -> None:
+        flight = dump_flight_recorders(self.host, job.ranks)
+        for reason, ranks in flight.refused.items():
+            self._says("attach.not_dumped", FLIGHT, f"{names(ranks)}: {reason}")
+        if not flight.dumped:
+            return
+        self._says("attach.dumped", FLIGHT, names(list(flight.dumped)))
+        if flight.refused or not job.whole:
+            # A rank without dump would be taken for the one that the others wait for.
+            self._says("attach.dump_partial", str(next(iter(flight.dumped.values())).parent), "")
+            return
+        self.feed(FLIGHT, read_dumps([(path, str(path)) for path in flight.dumped.values()]).facts)
+
+    def _stacks(self, job: Job) -> None:
+        (outcome,) = look(replace(self.host, pid=job.ranks[0].pid), [STACKS])
+        for reason in outcome.gaps:
+            self._says("attach.not_dumped", STACKS, reason)
+        if outcome.found:
+            self._says("attach.dumped", STACKS, names([rank.rank for rank in job.ranks]))
+            self.feed(STACKS, outcome.facts)
+
+    def _says(self, key: str, what: str, text: str) -> None:
+        self.told(Note(key, what, {"text": text}))
+
+    def _work(self) -> None:
+        while self._wait():
+            try:
+                self.take()
+            except Exception as error:  # whatever a job's files and processes hold, the watch goes on
+                self._says("attach.not_dumped", ", ".join(self.kinds), f"{type(error).__name__}: {error}")
+
+    def _wait(self) -> bool:
+        """Waits until dumps are due; False when the watch ends."""
+        with self._changed:
+            while not self._closed:
+                now = self.clock()
+                if self._due and self._due[0] <= now:
+                    self._due = [moment for moment in self._due if moment > now]
+                    return True
+                self._changed.wait(min(self._due[0] - now, 60.0) if self._due else None)
+            return False
+
+
+def moments(now: float, hang: Hang) -> Iterator[float]:
+    """When dumps are taken of a hang that is suspected `now`: what has moved by the second time is not stuck."""
+    yield now
+    if hang.strikes_at is not None and hang.strikes_at - BEFORE - now >= APART:
+        yield hang.strikes_at - BEFORE

@@ -1,0 +1,1 @@
+"""Has a job that runs dump what it knows, where it offers that."""

@@ -1,0 +1,200 @@
+"""Processes that answer the pipe of the flight recorder as PyTorch does (DumpPipe, HeartbeatMonitor), and real ranks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from doctor.facts.model import Fact
+from doctor.facts.store import FactStore
+from doctor.session.notes import Note
+from doctor.session.watch.dumps import BEFORE, FLIGHT, STACKS, Dumps, Hang, moments, suspected
+from doctor.session.watch.model import Kind
+from probes.live.dumps.flight import dump_flight_recorders
+from probes.node.interface.host import this_host
+from probes.node.interface.processes import Rank, ranks_here
+from probes.node.interface.py_spy import find
+from tests.probes.files.flight_recorder.dumps import Job, plain
+from tests.probes.node.hung import PYTHON, job
+from tests.session.watch.announcements import said
+
+RECORDER = """
+import json, os, sys, time
+rank, how = os.environ["RANK"], sys.argv[1]
+pipe = os.environ["TORCH_NCCL_DEBUG_INFO_PIPE_FILE"] + rank + ".pipe"
+if how == "file":
+    open(pipe, "w").close()
+elif how != "gloo":
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    if how == "deaf":
+        os.close(reader)
+print("ready", flush=True)
+while True:
+    time.sleep(0.05)
+    if how == "answers" and os.read(reader, 128):
+        with open(os.environ["TORCH_FR_DUMP_TEMP_FILE"] + rank, "w") as file:
+            file.write(os.environ["DUMP"])
+"""
+
+
+def dumps() -> dict[int, str]:
+    """What four ranks have in their recorders: rank 2 never came to the last call."""
+    world = Job({"0": ("default_pg", range(4))})
+    for _ in range(5):
+        world.call(range(4), "all_reduce", "0")
+    world.call((0, 1, 3), "all_reduce", "0", done=False, state="started")
+    return {rank: json.dumps(plain(world.document(rank))) for rank in range(4)}
+
+
+@contextmanager
+def ranks(folder: Path, hows: Mapping[int, str], size: int = 4) -> Iterator[str]:
+    """Processes that say they are ranks; gives the name of their job."""
+    name, texts = f"dumps-{folder.name}-{os.getpid()}", dumps()
+    with ExitStack() as stack:
+        for rank, how in hows.items():
+            own = {
+                "RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_RANK": str(rank), "TORCHELASTIC_RUN_ID": name,
+                "LOCAL_WORLD_SIZE": str(len(hows)), "DUMP": texts[rank],
+                "TORCH_NCCL_DEBUG_INFO_PIPE_FILE": str(folder / "pipe_"), "TORCH_FR_DUMP_TEMP_FILE": str(folder / "fr_"),
+            }  # fmt: skip
+            process = subprocess.Popen(
+                [sys.executable, "-c", RECORDER, how], env={**os.environ, **own}, stdout=subprocess.PIPE
+            )
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+            stack.callback(process.stdout.close)
+        yield name
+
+
+def seen(name: str) -> tuple[Rank, ...]:
+    return ranks_here(replace(this_host(), job=name)).job
+
+
+class Fed:
+    def __init__(self) -> None:
+        self.facts: dict[str, list[Fact]] = {}
+        self.notes: list[Note] = []
+        self.done = threading.Event()
+
+    def feed(self, kind: str, facts: object) -> None:
+        self.facts[kind] = list(facts)  # type: ignore[call-overload]
+        self.done.set()
+
+    def dumps(self, name: str, *kinds: str) -> Dumps:
+        return Dumps(kinds, replace(this_host(), job=name), self.notes.append, self.feed)
+
+
+def test_every_rank_dumps_and_the_rank_they_wait_for_is_known(tmp_path: Path) -> None:
+    fed = Fed()
+    with ranks(tmp_path, dict.fromkeys(range(4), "answers")) as name:
+        told = fed.dumps(name, FLIGHT)
+        told.take()
+        told.close()
+    assert [note.values["text"] for note in fed.notes] == ["ranks 0-3"]
+    facts = {fact.name: fact.value for fact in fed.facts[FLIGHT]}
+    assert facts["fr.verdict"] == "stuck-on-cpu"
+    assert facts["fr.culprits"] == (2,)
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ("gloo", "made no pipe for its flight recorder: only a process group over NCCL does"),
+        ("deaf", "nobody reads the pipe of the flight recorder"),
+        ("file", "there is another file in place of the pipe of the flight recorder"),
+        ("silent", "wrote no dump within 3 s"),
+    ],
+)
+def test_a_rank_that_does_not_dump_is_told_with_its_reason(how: str, reason: str, tmp_path: Path) -> None:
+    with ranks(tmp_path, {0: "answers", 1: how}) as name:
+        flight = dump_flight_recorders(this_host(), seen(name), wait=3.0 if how == "silent" else 30.0)
+    assert flight.refused == {reason: [1]}
+    assert list(flight.dumped) == [0]
+    if how == "file":
+        assert (tmp_path / "pipe_1.pipe").read_bytes() == b""
+
+
+def test_dumps_of_a_part_of_the_job_accuse_nobody(tmp_path: Path) -> None:
+    fed = Fed()
+    with ranks(tmp_path, {0: "answers", 1: "answers"}, size=4) as name:
+        told = fed.dumps(name, FLIGHT)
+        told.take()
+        told.close()
+    assert fed.facts == {}
+    assert [note.key for note in fed.notes] == ["attach.dumped", "attach.dump_partial"]
+
+
+def test_a_job_that_offers_nothing_is_told_so_and_no_job_too(tmp_path: Path) -> None:
+    fed = Fed()
+    told = fed.dumps("no such job", FLIGHT)
+    told.take()
+    told.close()
+    assert [note.key for note in fed.notes] == ["attach.not_dumped"]
+
+
+@pytest.mark.skipif(not PYTHON, reason="torch is not installed, and it makes the ranks")
+@pytest.mark.skipif(find(this_host(), Rank(0, 0, 0, None, {}, (PYTHON,))) is None, reason="py-spy is not installed")
+def test_stacks_of_real_ranks_that_hang(tmp_path: Path) -> None:
+    fed = Fed()
+    with job(tmp_path, "data") as running:
+        told = fed.dumps(running.name, STACKS, FLIGHT)
+        told.take()
+        told.close()
+    facts = {fact.name: fact.value for fact in fed.facts[STACKS]}
+    assert facts["stack.waiting"] == (0, 1, 3)
+    assert FLIGHT not in fed.facts
+
+
+def stalled(strikes_at: float | None = None) -> FactStore:
+    facts = [Fact("live.stalled", True, "job")]
+    return FactStore([*facts, Fact("live.strikes_at", strikes_at, "job")] if strikes_at is not None else facts)
+
+
+def test_a_hang_is_what_the_vital_signs_say() -> None:
+    assert suspected(FactStore([Fact("live.stalled", False, "job")])) is None
+    assert suspected(FactStore()) is None
+    assert suspected(stalled()) == Hang(None)
+    assert suspected(stalled(500.0)) == Hang(500.0)
+
+
+def test_dumps_are_taken_at_once_and_before_the_time_out() -> None:
+    assert list(moments(100.0, Hang(None))) == [100.0]
+    assert list(moments(100.0, Hang(700.0))) == [100.0, 700.0 - BEFORE]
+    assert list(moments(100.0, Hang(110.0))) == [100.0]
+
+
+def test_a_hang_starts_dumps_once_and_other_findings_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    fed = Fed()
+    told = fed.dumps("none", FLIGHT)
+    monkeypatch.setattr(Dumps, "take", lambda self: taken.append(self))
+    told(said())
+    time.sleep(0.1)
+    assert taken == []
+    report = replace(said().report, store=stalled())
+    for kind in (Kind.NEW, Kind.UPDATED, Kind.UPDATED):
+        told(said("silence", kind=kind, report=report))
+    end = time.monotonic() + 5.0
+    while not taken and time.monotonic() < end:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    assert len(taken) == 1
+    told(said("silence", kind=Kind.RESOLVED))
+    told(said("silence", report=report))
+    end = time.monotonic() + 5.0
+    while len(taken) < 2 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert len(taken) == 2
+    told.close()
