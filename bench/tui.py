@@ -21,7 +21,8 @@ from doctor.facts.model import Source
 from doctor.rulebase.load import load_rulebase
 from doctor.session.analyze import Material, judge
 from doctor.session.answers import Answers
-from doctor.session.collecting import Files, Told
+from doctor.session.collecting import Files
+from doctor.session.item import Told
 from doctor.session.report import Input
 from doctor.session.session import Session
 from doctor.views.tui.app import PdoctorApp

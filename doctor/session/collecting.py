@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 from doctor.rulebase.load import Loaded
 from doctor.session.analyze import Material, read_paths
+from doctor.session.item import Item, Told
 from doctor.session.node import Host, Outcome, look, read_node
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One thing that is looked at. `state` is running, done, partial (some of it could not be seen) or failed; `done`
-    of `total` parts are through; `reasons` say what could not be seen, and why."""
-
-    name: str
-    state: str = "running"
-    seconds: float | None = None
-    done: int = 0
-    total: int = 0
-    reasons: tuple[str, ...] = ()
-
-
-Told = Callable[[Item], None]
 
 
 class Source(Protocol):

@@ -11,7 +11,7 @@ from doctor.views.page import Page
 from doctor.views.safe import visible
 
 STYLES = {
-    RankState.ROOT: "bold white on red",
+    RankState.ROOT: "bold reverse red",
     RankState.FAILED: "bold red",
     RankState.WAITED: "yellow",
     RankState.ABSENT: "bold magenta",

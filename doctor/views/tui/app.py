@@ -4,36 +4,36 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
+from textual.filter import DimFilter
 from textual.screen import Screen
+from textual.theme import Theme
 
 from doctor.messages import say
-from doctor.session.answers import Answers
 from doctor.session.children import end_children
-from doctor.session.collecting import Item, Source
 from doctor.session.inputs import InputError
-from doctor.session.saved import Saved
-from doctor.session.session import Session, answered, begin, chosen, undone, with_material
+from doctor.session.item import Item
 from doctor.session.written import write_new
-from doctor.views import present
 from doctor.views.safe import visible
 from doctor.views.tui import themes
-from doctor.views.tui.screens.change import ChangeScreen
-from doctor.views.tui.screens.collect import CollectScreen
-from doctor.views.tui.screens.export import ExportScreen
-from doctor.views.tui.screens.finding import FindingScreen
-from doctor.views.tui.screens.findings import FindingsScreen
-from doctor.views.tui.screens.plan import PlanScreen
-from doctor.views.tui.screens.question import QuestionScreen
 from doctor.views.tui.step import STEPS, StepScreen
 
-SCREENS: tuple[type[StepScreen], ...] = (
-    CollectScreen, FindingsScreen, FindingScreen, QuestionScreen, PlanScreen, ChangeScreen, ExportScreen,
-)  # fmt: skip
+if TYPE_CHECKING:  # what reads and judges is imported beside the screen, which stands there before
+    from doctor.session.answers import Answers
+    from doctor.session.collecting import Source
+    from doctor.session.saved import Saved
+    from doctor.session.session import Session
+
+DIM = 0.65
+"""How much of its colour a dim text keeps: with Textual's half it has less contrast than the 4.5 : 1 of WCAG 2.2."""
 
 
 class PdoctorApp(App[int]):
@@ -65,8 +65,10 @@ class PdoctorApp(App[int]):
         self.session: Session | None = None
         self.items: dict[str, Item] = {}
         self.failure = ""
+        self.looking = False
+        self._turn = 0
         self.finding = ""
-        """The rule whose proof is shown; empty for the first root."""
+        """The rule whose proof is shown, or `event` and a number; empty for the first root."""
         self._trail: list[str] = []
         self._screens: dict[str, StepScreen] = {}
 
@@ -80,46 +82,77 @@ class PdoctorApp(App[int]):
     def on_mount(self) -> None:
         for theme in themes.OWN:
             self.register_theme(theme)
+        for each in self._filters:
+            if isinstance(each, DimFilter):
+                each.dim_factor = DIM
+        self.theme_changed_signal.subscribe(self, self._use_palette)
         self.theme = themes.first_theme(self.console.color_system or "")
-        self._make_screens()
-        self.push_screen("collect")
+        self.push_screen(self._made("collect"))
         self.collect()
 
-    def _make_screens(self) -> None:
-        self._screens = {screen.step: screen(self.lang) for screen in SCREENS}
-        for name, screen in self._screens.items():
-            self.install_screen(screen, name)
+    def _use_palette(self, theme: Theme) -> None:
+        palette = themes.PALETTES.get(theme.name)
+        if palette is not None and theme.dark:
+            self.ansi_theme_dark = palette
+        elif palette is not None:
+            self.ansi_theme_light = palette
+
+    def _made(self, name: str, install: bool = True) -> StepScreen:
+        """The screen of a step, made when it is first gone to."""
+        if name not in self._screens:
+            module = import_module(f"doctor.views.tui.screens.{name}")
+            screen: StepScreen = getattr(module, f"{name.capitalize()}Screen")(self.lang)
+            if install:
+                self.install_screen(screen, name)
+            self._screens[name] = screen
+        return self._screens[name]
 
     # reading and judging
 
     def collect(self) -> None:
-        """Reads everything, beside the screen."""
+        """Reads everything, beside the screen; once more where that goes on already, and only the last one counts."""
         self.items, self.failure = {}, ""
-        threading.Thread(target=self._collect, args=(self.source,), name="collect", daemon=True).start()
+        self.looking, self._turn = True, self._turn + 1
+        threading.Thread(target=self._collect, args=(self.source, self._turn), name="collect", daemon=True).start()
+        self.renew()
 
-    def _collect(self, source: Source) -> None:
+    def _collect(self, source: Source, turn: int) -> None:
+        from doctor.session.session import begin, with_material
+
         try:
-            material = source.collect(lambda item: self._from_thread(self._looked, item))
+            material = source.collect(partial(self._from_thread, self._looked, turn))
             session = with_material(self.session, material) if self.session else begin(material, self.told)
         except InputError as error:
             note = error.note
-            self._from_thread(self._failed, self.say(note.key, path=note.path, **note.values))
+            self._from_thread(self._failed, turn, self.say(note.key, path=note.path, **note.values))
         except Exception as error:  # shown to the person, who can still add other files
-            self._from_thread(self._failed, f"{type(error).__name__}: {error}")
+            self._from_thread(self._failed, turn, f"{type(error).__name__}: {error}")
         else:
-            self._from_thread(self.update, session)
+            self._from_thread(self._read, turn, session)
 
     def _from_thread(self, act: object, *values: object) -> None:
         if self.is_running:
             self.call_from_thread(act, *values)  # type: ignore[arg-type]
 
-    def _looked(self, item: Item) -> None:
-        self.items[item.name] = item
-        self.renew()
+    def _looked(self, turn: int, item: Item) -> None:
+        if turn == self._turn:
+            self.items[item.name] = item
+            if self._here() == "collect":
+                self.renew()
 
-    def _failed(self, reason: str) -> None:
-        self.failure = reason
-        self.renew()
+    def _failed(self, turn: int, reason: str) -> None:
+        if turn == self._turn:
+            self.looking, self.failure = False, reason
+            self.items = {
+                name: replace(item, state="failed") if item.state == "running" else item
+                for name, item in self.items.items()
+            }
+            self.renew()
+
+    def _read(self, turn: int, session: Session) -> None:
+        if turn == self._turn:
+            self.looking = False
+            self.update(session)
 
     def update(self, session: Session) -> None:
         """Another state of the session is shown from now on."""
@@ -127,6 +160,8 @@ class PdoctorApp(App[int]):
         self.renew()
         saved, self._saved = self._saved, None
         if saved is not None:  # the first time, what was saved is taken up again
+            from doctor.session.session import chosen
+
             if saved.chosen is not None:
                 self.session = chosen(session, saved.chosen)
             if saved.step in STEPS:
@@ -134,6 +169,8 @@ class PdoctorApp(App[int]):
 
     def saved(self) -> Saved:
         """What is needed to go on later."""
+        from doctor.session.saved import Saved
+
         session = self.session
         paths = tuple(path if "://" in path else str(Path(path).absolute()) for path in self.source.paths)
         answers, names = (session.answers, session.chosen) if session else (self.told, None)
@@ -151,14 +188,20 @@ class PdoctorApp(App[int]):
 
     def answer(self, question: str, key: str) -> None:
         if self.session is not None:
+            from doctor.session.session import answered
+
             self.update(answered(self.session, question, key))
 
     def choose(self, names: Iterable[str]) -> None:
         if self.session is not None:
+            from doctor.session.session import chosen
+
             self.update(chosen(self.session, names))
 
     def action_undo(self) -> None:
         if self.session is not None:
+            from doctor.session.session import undone
+
             self.update(undone(self.session))
 
     # the walk
@@ -171,7 +214,7 @@ class PdoctorApp(App[int]):
         here = self._here()
         if name != here and self.may_go(name):
             self._trail.append(here)
-            self.switch_screen(name)
+            self.switch_screen(self._made(name))
 
     def _here(self) -> str:
         return self.screen.step if isinstance(self.screen, StepScreen) else ""
@@ -185,23 +228,33 @@ class PdoctorApp(App[int]):
             self.go(name)
 
     def action_next(self) -> None:
-        """The next step of the walk; questions are passed over where none is worth asking."""
-        here = self._here()
+        """The next step of the walk, where there is one."""
+        if after := self.after(self._here()):
+            self.go(after)
+
+    def after(self, here: str) -> str:
+        """The step to go on to: without a proof, a question or a remedy its steps are passed over."""
         if here not in STEPS or here == STEPS[-1]:
-            return
-        after = STEPS[STEPS.index(here) + 1]
-        session = self.session
-        if after == "finding" and (session is None or not session.report.diagnosis.findings):
-            after = "question"
-        if after == "question" and session is not None and not present.next_steps(session.report):
-            after = "plan"
-        self.go(after)
+            return ""
+        from doctor.session.session import remedies
+        from doctor.views import present
+
+        empty: set[str] = set()
+        if self.session is not None:
+            report = self.session.report
+            if not report.diagnosis.findings and not present.unexplained(report):
+                empty.add("finding")
+            if not present.next_steps(report) and not self.session.answers.keys:
+                empty.add("question")
+            if not any(True for _ in remedies(report)):
+                empty |= {"plan", "change"}
+        return next(name for name in STEPS[STEPS.index(here) + 1 :] if name not in empty)
 
     async def action_back(self) -> None:
         if not isinstance(self.screen, StepScreen):
             self.pop_screen()
-        elif self._trail:
-            self.switch_screen(self._trail.pop())
+        elif not self.screen.step_back() and self._trail:
+            self.switch_screen(self._made(self._trail.pop()))
 
     def copy(self, text: str) -> None:
         """To the clipboard of the person's terminal, and to a file: not every multiplexer lets it through."""
@@ -224,15 +277,13 @@ class PdoctorApp(App[int]):
     async def _new_screens(self) -> None:
         """Keys have their words from when a screen was made: all are made anew."""
         here = self._here()
-        old = dict(self._screens)
-        self._screens = {screen.step: screen(self.lang) for screen in SCREENS}
-        await self.switch_screen(self._screens[here])
+        old, self._screens = self._screens, {}
+        await self.switch_screen(self._made(here, install=False))
         for name, screen in old.items():
             self.uninstall_screen(name)
             if screen.is_attached:
                 await screen.remove()
-        for name, screen in self._screens.items():
-            self.install_screen(screen, name)
+        self.install_screen(self._screens[here], here)
 
     def action_next_theme(self) -> None:
         names = themes.NAMES
@@ -261,11 +312,15 @@ class PdoctorApp(App[int]):
         self.exit(0)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        for key in screen.KEYS if isinstance(screen, StepScreen) else ():
+            yield self._command(key.name, key.action, screen)
         for number, name in enumerate(STEPS, 1):
             if self.may_go(name):
-                yield SystemCommand(f"{number} {self.say(f'tui.step.{name}')}", "", lambda name=name: self.go(name))
-        for key in ("ranks", "language", "theme", "zoom", "undo", "help", "quit"):
-            action = {"theme": "next_theme"}.get(key, key)
-            yield SystemCommand(
-                self.say(f"tui.key.{key}"), "", lambda action=action: self.call_later(self.run_action, action)
-            )
+                told = self.say(f"tui.help.{name}")
+                yield SystemCommand(f"{number} {self.say(f'tui.step.{name}')}", told, partial(self.go, name))
+        for name in ("ranks", "language", "theme", "zoom", "undo", "help", "quit"):
+            yield self._command(name, {"theme": "next_theme"}.get(name, name), self)
+
+    def _command(self, name: str, action: str, where: DOMNode) -> SystemCommand:
+        run = partial(self.call_later, self.run_action, action, where)
+        return SystemCommand(self.say(f"tui.key.{name}"), self.say(f"tui.help.key.{name}"), run)

@@ -14,14 +14,16 @@ from textual.widget import Widget
 from textual.widgets import Footer, Static
 
 from doctor.messages import say
-from doctor.session.session import Session
 
 if TYPE_CHECKING:
+    from doctor.session.session import Session
     from doctor.views.tui.app import PdoctorApp
 
 STEPS = ("collect", "findings", "finding", "question", "plan", "change", "export")
 NARROW = 70
 """Columns below which the steps are shown by number alone, but the current one."""
+NAME = 10
+"""Columns that the name of the job needs at least to be shown."""
 
 
 class StepBar(Widget):
@@ -44,7 +46,8 @@ class StepBar(Widget):
             label = f" {number} {word} " if word else f" {number} "
             line.append(label, "reverse bold" if here else "" if app.may_go(name) else "dim")
             self._ends.append((line.cell_len, name))
-        line.append(f"  {app.job_name}", "dim")
+        if self.size.width - line.cell_len >= NAME:
+            line.append(f"  {app.job_name}", "dim")
         line.truncate(max(self.size.width, 1), overflow="ellipsis")
         return line
 
@@ -82,9 +85,8 @@ class StepScreen(Screen[Any]):
     StepScreen { layers: base; }
     StepScreen > .hint { height: 1; padding: 0 1; background: $boost; text-style: bold; }
     StepScreen > .body { height: 1fr; }
-    StepScreen PageView, StepScreen Rows, StepScreen LogPane {
-        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0;
-    }
+    StepScreen .titled { border-top: solid $panel; border-title-color: $text-muted; }
+    StepScreen .titled:focus { border-title-color: $primary; border-title-style: bold; }
     """
 
     def __init__(self, lang: str) -> None:
@@ -109,6 +111,11 @@ class StepScreen(Screen[Any]):
         app: PdoctorApp = self.pdoctor
         return app.session
 
+    def onward(self) -> str:
+        """What the next step is called."""
+        after = self.pdoctor.after(self.step)
+        return self.say(f"tui.step.{after}") if after else ""
+
     def say(self, key: str, **values: object) -> str:
         return say(self.pdoctor.lang, key, **values)
 
@@ -122,6 +129,10 @@ class StepScreen(Screen[Any]):
     def hint(self) -> str:
         """One sentence: what to do now."""
         return ""
+
+    def step_back(self) -> bool:
+        """Takes back something of the screen's own, such as a filter, in the place of leaving it."""
+        return False
 
     def on_screen_resume(self) -> None:
         self.renew()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.terminal_theme import TerminalTheme
 from textual.theme import Theme
 
 DARK = Theme(
@@ -19,6 +20,25 @@ CONTRAST = Theme(
     primary="#66ccff", secondary="#ffffff", accent="#ffcc00", warning="#ffcc00", error="#ff9999", success="#66ccff",
     foreground="#ffffff", background="#000000", surface="#000000", panel="#1a1a1a",
 )  # fmt: skip
+
+
+def _palette(theme: Theme, green: str, magenta: str, cyan: str, white: str) -> TerminalTheme:
+    """What the eight colours of the report's texts are in a theme, so that they are as readable as its own."""
+    named = (theme.panel, theme.error, green, theme.warning, theme.primary, magenta, cyan, white)
+    colors = [_rgb(color or white) for color in named]
+    return TerminalTheme(_rgb(theme.background or white), _rgb(theme.foreground or white), colors)
+
+
+def _rgb(color: str) -> tuple[int, int, int]:
+    red, green, blue = bytes.fromhex(color.removeprefix("#"))
+    return red, green, blue
+
+
+PALETTES = {
+    DARK.name: _palette(DARK, "#7bc7a0", "#c9a0dc", "#6cc5c9", "#d8dee6"),
+    LIGHT.name: _palette(LIGHT, "#1a6e45", "#7b3f9e", "#00677a", "#57606a"),
+    CONTRAST.name: _palette(CONTRAST, "#99ff99", "#ff99ff", "#66ffff", "#ffffff"),
+}
 OWN = (DARK, LIGHT, CONTRAST)
 NAMES = ("pdoctor-dark", "pdoctor-light", "pdoctor-contrast", "ansi-dark", "ansi-light")
 """In the order in which a key goes through them."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from doctor.session.analyze import Material
-from doctor.session.collecting import Item, Told
+from doctor.session.item import Item, Told
 from doctor.session.saved import Saved
 from probes.node.interface.host import run
 from tests.views.tui.walker import SAMPLE, Walker, walk

@@ -12,8 +12,7 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 
 from doctor.messages_probes import translated
-from doctor.session.collecting import Item
-from doctor.views import coverage, present
+from doctor.session.item import Item
 from doctor.views.page import Page
 from doctor.views.safe import visible
 from doctor.views.tui.screens.ask_path import AskPath
@@ -28,10 +27,14 @@ COLUMN = 12
 
 class CollectScreen(StepScreen):
     step = "collect"
-    KEYS: ClassVar[tuple[Key, ...]] = (Key("a", "add", "add"), Key("r", "again", "again"))
+    KEYS: ClassVar[tuple[Key, ...]] = (
+        Key("a", "add", "add"),
+        Key("r", "again", "again"),
+        Key("enter", "app.next", "next", show=False),
+    )
     DEFAULT_CSS = """
     CollectScreen Rows { width: 1fr; }
-    CollectScreen PageView { width: 1fr; border-left: solid $panel; padding-left: 1; }
+    CollectScreen PageView { width: 1fr; border-left: solid $panel; }
     """
 
     def body(self) -> Iterable[Widget]:
@@ -44,13 +47,15 @@ class CollectScreen(StepScreen):
         self.query_one("#read", PageView).show(self._read)
 
     def hint(self) -> str:
+        if self.pdoctor.looking:
+            return self.say("tui.hint.collecting")
         if self.pdoctor.failure:
-            return self.say("tui.hint.nothing")
-        return self.say("tui.hint.collecting" if self.session is None else "tui.hint.collected")
+            return self.say("tui.hint.nothing" if self.session is None else "tui.hint.nothing_more")
+        return self.say("tui.hint.collected")
 
     def _line(self, item: Item, width: int) -> Text:
         symbol, style = SYMBOLS[item.state]
-        line = Text(f" {symbol} ", style)
+        line = Text().append(f"{symbol} ", style)
         line.append(visible(item.name), "")
         told = f"{item.seconds:.1f} s" if item.seconds is not None else ""
         if item.state == "running" and item.total > 1:
@@ -63,7 +68,7 @@ class CollectScreen(StepScreen):
     def _read(self, page: Page) -> None:
         if self.pdoctor.failure:
             page.wrapped(self.say("tui.collect.failed", reason=self.pdoctor.failure), style="bold red")
-            return
+            page.blank()
         current = self.pdoctor.items.get(self.query_one("#items", Rows).key)
         if current is not None and current.reasons:
             page.wrapped(Text(visible(current.name), "bold"))
@@ -71,14 +76,27 @@ class CollectScreen(StepScreen):
                 page.wrapped(translated(reason, self.pdoctor.lang), indent=2, hang=2)
             page.blank()
         session = self.session
-        if session is None:
+        if session is None or self.pdoctor.looking:
             return
+        from doctor.views import coverage, present
+
         report, lang = session.report, self.pdoctor.lang
         page.wrapped(Text(self.say("tui.collect.read"), "bold"))
         for line in coverage.checked(report, lang):
             page.wrapped(line, indent=2, hang=2)
         page.blank()
         page.wrapped(present.summary(report, lang), style="bold")
+        self._gaps(page, current)
+
+    def _gaps(self, page: Page, told: Item | None) -> None:
+        """What could not be seen, and why; the item under the cursor was told above."""
+        missed = [item for item in self.pdoctor.items.values() if item.reasons and item is not told]
+        if missed:
+            page.blank()
+            page.wrapped(Text(self.say("tui.collect.gaps"), "bold"))
+        for item in missed:
+            reasons = self.say("list.and").join(translated(reason, self.pdoctor.lang) for reason in item.reasons)
+            page.wrapped(f"{item.name}: {reasons}", indent=2, hang=2, style="dim")
 
     @on(Rows.Moved, "#items")
     def _moved(self) -> None:

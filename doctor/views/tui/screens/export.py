@@ -6,6 +6,8 @@ import io
 from collections.abc import Iterable
 from typing import ClassVar
 
+from rich.cells import cell_len
+from rich.text import Text
 from textual import on
 from textual.widget import Widget
 
@@ -26,14 +28,23 @@ NAMES = {
 
 class ExportScreen(StepScreen):
     step = "export"
-    KEYS: ClassVar[tuple[Key, ...]] = (Key("enter", "export", "export", show=False),)
+    KEYS: ClassVar[tuple[Key, ...]] = (Key("enter", "export", "export"),)
 
     def body(self) -> Iterable[Widget]:
         yield Rows(id="kinds")
 
     def fill(self) -> None:
-        rows = [plain(kind, f"  {self.say(f'tui.export.{kind}')}   → {name}") for kind, name in NAMES.items()]
-        self.query_one("#kinds", Rows).show([plain("", f" {self.say('tui.export.kind')}"), *rows])
+        wide = max(cell_len(self.say(f"tui.export.{kind}")) for kind in NAMES)
+        head = self.say("tui.export.kind", folder=visible(str(self.pdoctor.folder.absolute())))
+        rows = [plain("", Text(head, "bold"))]
+        for kind, name in NAMES.items():
+            line = Text("  ").append(self.say(f"tui.export.{kind}"))
+            line.pad_right(wide + 4 - line.cell_len)
+            rows.append(plain(kind, line.append(f"→ {name}", "dim")))
+        self.query_one("#kinds", Rows).show(rows)
+
+    def action_export(self) -> None:
+        self.query_one("#kinds", Rows).action_choose()
 
     def hint(self) -> str:
         return self.say("tui.hint.export")

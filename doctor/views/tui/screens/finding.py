@@ -13,16 +13,10 @@ from textual.widget import Widget
 from doctor.engine.model import Finding, Outcome
 from doctor.facts.model import Event, Source
 from doctor.rulebase.truth import Truth
-from doctor.session.heat import heat_of
-from doctor.session.held import memory_of
-from doctor.session.pictures import pictures_of
-from doctor.session.report import Report
 from doctor.session.session import remedies
-from doctor.session.wait_graph import wait_graph_of
 from doctor.views import present
-from doctor.views.bars import draw
 from doctor.views.explain import SYMBOLS, Explanation
-from doctor.views.heat import draw_heat
+from doctor.views.finding_pictures import draw_pictures
 from doctor.views.page import Page
 from doctor.views.quote import excerpt
 from doctor.views.safe import visible
@@ -32,7 +26,11 @@ from doctor.views.tui.step import Key, StepScreen
 from doctor.views.tui.widgets.log_pane import LogPane
 from doctor.views.tui.widgets.page_view import PageView
 from doctor.views.tui.widgets.rows import Row, Rows, plain
-from doctor.views.waits import draw_waits
+
+OF_A_FINDING = ("take", "why", "copy")
+
+LOW = 30
+"""Rows below which the pane that has the focus takes more room than the others."""
 
 MOST_SOURCES = 200
 """Lines of one signal that are listed."""
@@ -47,58 +45,90 @@ class FindingScreen(StepScreen):
         Key("space", "take", "take"),
         Key("w", "why", "why"),
         Key("y", "copy", "copy"),
+        Key("z", "app.zoom", "zoom"),
+        Key("enter", "log", "log", show=False),
         Key("left_square_bracket", "other(-1)", "previous", show=False),
         Key("right_square_bracket", "other(1)", "following", show=False),
     )
     DEFAULT_CSS = """
     FindingScreen #story { height: 1fr; }
-    FindingScreen #proof { height: 1fr; border-top: solid $panel; }
+    FindingScreen #proof { height: 1fr; }
+    FindingScreen.-low #proof, FindingScreen.-low #story { height: 2fr; }
+    FindingScreen.-low #proof:focus-within, FindingScreen.-low #story:focus { height: 3fr; }
     FindingScreen #evidence { height: 2fr; }
-    FindingScreen #log { height: 3fr; border-top: solid $panel; }
+    FindingScreen #log { height: 3fr; }
     FindingScreen .body { layout: vertical; }
     FindingScreen.-wide .body { layout: horizontal; }
     FindingScreen.-wide #story { width: 1fr; height: 1fr; }
-    FindingScreen.-wide #proof { width: 1fr; height: 1fr; border-top: none; border-left: solid $panel; }
+    FindingScreen.-wide #proof { width: 1fr; height: 1fr; }
     """
 
     def body(self) -> Iterable[Widget]:
-        yield Container(
-            PageView(id="story"), Vertical(Rows(id="evidence"), LogPane(id="log"), id="proof"), classes="body"
-        )
+        evidence, log = Rows(id="evidence"), LogPane(id="log")
+        for pane in (evidence, log):
+            pane.add_class("titled")
+        yield Container(PageView(id="story"), Vertical(evidence, log, id="proof"), classes="body")
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= WIDE, "-wide")
+        self.set_class(self.size.height < LOW and self.size.width < WIDE, "-low")
 
     @property
     def found(self) -> Finding | None:
         """The finding that is shown: the chosen one, else the first root."""
         session = self.session
         findings = session.report.diagnosis.findings if session else ()
+        if self.pdoctor.finding.startswith("event "):
+            return None
         return next((f for f in findings if f.rule.id == self.pdoctor.finding), findings[0] if findings else None)
 
     def fill(self) -> None:
         self._explained = False
+        self.refresh_bindings()
         self.query_one("#story", PageView).show(self._story)
         found = self.found
-        self._sources = list(_lines(found)) if found else []
-        self.query_one("#evidence", Rows).show(list(self._evidence(found)) if found else [])
+        left = present.unexplained(self.session.report) if self.session and found is None else []
+        self._sources = list(_lines(found)) if found else [(event.source, event) for event in left]
+        rows = self.query_one("#evidence", Rows)
+        rows.border_title = self.say("tui.finding.evidence" if found else "tui.findings.unexplained")
+        rows.show(list(self._evidence(found) if found else self._unexplained()))
+        kind, _, number = self.pdoctor.finding.partition(" ")
+        if kind == "event":
+            rows.go_to(f"line {number}")
+
+    def _unexplained(self) -> Iterator[Row]:
+        for number, (source, _) in enumerate(self._sources):
+            yield self._source(number, source)
 
     def hint(self) -> str:
-        return self.say("tui.hint.finding") if self.found else self.say("tui.hint.findings.none")
+        found, session = self.found, self.session
+        if found is None or session is None:
+            return self.say("tui.hint.finding.none", step=self.onward())
+        mine = [name for name, _, root in remedies(session.report) if root.rule.id == found.rule.id]
+        how = "" if not mine else "drop" if set(mine) & set(session.taken) else "take"
+        return self.say("tui.hint.finding", how=f"   {self.say(f'tui.hint.finding.{how}')}" if how else "")
 
     def _story(self, page: Page) -> None:
         found, session, lang = self.found, self.session, self.pdoctor.lang
-        if found is None or session is None:
+        if session is None:
+            return
+        if found is None:
+            page.wrapped(present.summary(session.report, lang), style="bold")
+            if present.unexplained(session.report):
+                page.blank()
+                page.wrapped(self.say("tui.finding.none"))
             return
         report, rule, severity = session.report, found.rule, str(found.severity)
-        line = Text(f"{present.SYMBOLS[severity]} {self.say(f'severity.{severity}')}", STYLES[severity])
-        line.append(f"  {rule.id}  ", "dim").append(visible(rule.title.get(lang)), "bold")
-        page.wrapped(line.append(f"  [{self.say(f'label.{found.label}')} {found.belief:.2f}]", "dim"), hang=2)
         if self._explained:
             Explanation(report, lang, page).rule(rule)
             return
+        line = Text().append(f"{present.SYMBOLS[severity]} {self.say(f'severity.{severity}')}", STYLES[severity])
+        line.append(f"  {rule.id}  ", "dim").append(visible(rule.title.get(lang)), "bold")
+        page.wrapped(line.append(f"  [{self.say(f'label.{found.label}')} {found.belief:.2f}]", "dim"), hang=2)
         page.beside(self.say("head.where"), present.where(found, report, lang), COLUMN)
         page.beside(self.say("head.why"), present.prose(rule.because.get(lang)), COLUMN)
+        draw_pictures(page, report, rule, lang, own=True)
+        page.blank()
         text = TextReport(report, lang, False, page)
         taken = {name.partition(":")[2] for name in session.taken if name.startswith(f"{rule.id}:")}
         if taken:
@@ -107,16 +137,7 @@ class FindingScreen(StepScreen):
         text.remedies(found)
         text.follows(found)
         text.rivals(found)
-        self._pictures(report, page)
-
-    def _pictures(self, report: Report, page: Page) -> None:
-        if (graph := wait_graph_of(report.store)) is not None:
-            draw_waits(page, graph, self.pdoctor.lang)
-        held = memory_of(report.store)
-        for picture in (*pictures_of(report.store), *([held] if held else ())):
-            draw(page, picture, self.pdoctor.lang)
-        if (heat := heat_of(report.store)) is not None:
-            draw_heat(page, heat, self.pdoctor.lang)
+        draw_pictures(page, report, rule, lang, own=False)
 
     def _evidence(self, found: Finding) -> Iterator[Row]:
         """A row a signal, strongest first, and below it a row for each line that shows it."""
@@ -124,18 +145,20 @@ class FindingScreen(StepScreen):
         for outcome in _ordered(found):
             yield plain("", self._signal(outcome))
             for source in outcome.sources[:MOST_SOURCES]:
-                place = f"{source.path}:{source.line}" if source.line else source.path or source.kind
-                said = excerpt(present.quoted(source, self.pdoctor.lang), 300)
-                line = Text("     ").append(visible(place), "cyan").append(f"  {said}", "dim")
-                yield plain(f"line {number}", line)
+                yield self._source(number, source)
                 number += 1
+
+    def _source(self, number: int, source: Source) -> Row:
+        said = excerpt(present.quoted(source, self.pdoctor.lang), 300)
+        line = Text("    ").append(visible(_spot(source)), "cyan").append(f"  {said}", "dim")
+        return plain(f"line {number}", line)
 
     def _signal(self, outcome: Outcome) -> Text:
         symbol, style = SYMBOLS[outcome.truth]
         cells = min(round(abs(outcome.weight) / FULL_BAR * 5), 5)
         bar = "▇" * cells + " " * (5 - cells)
         note = outcome.note.get(self.pdoctor.lang) or self._sought(outcome)
-        return Text(f" {symbol} ", style).append(f"{outcome.weight:+5.1f} {bar} ", "dim").append(visible(note))
+        return Text().append(f"{symbol} ", style).append(f"{outcome.weight:+5.1f} {bar} ", "dim").append(visible(note))
 
     def _sought(self, outcome: Outcome) -> str:
         """What was looked for: messages by their meaning, conditions as they are written."""
@@ -154,6 +177,7 @@ class FindingScreen(StepScreen):
         source, event_of = self._sources[int(number)]
         path = self._place(source)
         pane = self.query_one("#log", LogPane)
+        pane.border_title = Text(visible(_spot(source)))
         if not path or pane.open(path, source.line):
             texts = [*(line.text for line in event_of.context), source.text] if event_of else [source.text]
             pane.show([text for text in texts if text] or [source.path or source.kind])
@@ -164,8 +188,12 @@ class FindingScreen(StepScreen):
         return next((given.place for given in inputs if given.path == source.path), "")
 
     @on(Rows.Chosen, "#evidence")
-    def _opened(self) -> None:
+    def action_log(self) -> None:
         self.query_one("#log", LogPane).focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Without a finding there is no fix to take and nothing to weigh."""
+        return super().check_action(action, parameters) and (action not in OF_A_FINDING or self.found is not None)
 
     def action_take(self) -> None:
         """Takes the first fix of this finding into the plan, or drops what is taken of it."""
@@ -198,6 +226,10 @@ class FindingScreen(StepScreen):
         rules = [finding.rule.id for finding in session.report.diagnosis.findings]
         self.pdoctor.finding = rules[(rules.index(found.rule.id) + by) % len(rules)]
         self.renew()
+
+
+def _spot(source: Source) -> str:
+    return f"{source.path}:{source.line}" if source.line else source.path or source.kind
 
 
 def _ordered(found: Finding) -> Sequence[Outcome]:

@@ -11,13 +11,14 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Input
 
-from doctor.engine.model import Finding, Role
+from doctor.engine.model import Finding, Role, Verdict
 from doctor.session.report import Report
 from doctor.views import coverage, present
 from doctor.views.explain import Explanation
 from doctor.views.page import Page
 from doctor.views.safe import visible
 from doctor.views.text import COLUMN, STYLES, VERDICTS, TextReport
+from doctor.views.tui.screens.reading import ReadingScreen
 from doctor.views.tui.step import Key, StepScreen
 from doctor.views.tui.widgets.page_view import PageView
 from doctor.views.tui.widgets.rows import Row, Rows, plain
@@ -29,13 +30,12 @@ WIDE = 110
 class FindingsScreen(StepScreen):
     step = "findings"
     KEYS: ClassVar[tuple[Key, ...]] = (
-        Key("enter", "open", "open", show=False),
+        Key("enter", "open", "open"),
         Key("slash", "filter", "filter", "/"),
-        Key("space", "take", "take", show=False),
     )
     DEFAULT_CSS = """
     FindingsScreen #list { width: 1fr; }
-    FindingsScreen #about { width: 1fr; border-left: solid $panel; padding-left: 1; display: none; }
+    FindingsScreen #about { width: 1fr; border-left: solid $panel; display: none; }
     FindingsScreen.-wide #about { display: block; }
     FindingsScreen Input { display: none; height: 1; border: none; background: $boost; }
     FindingsScreen Input.-shown { display: block; }
@@ -43,7 +43,7 @@ class FindingsScreen(StepScreen):
 
     def body(self) -> Iterable[Widget]:
         yield Horizontal(Rows(id="list"), PageView(id="about"), classes="body")
-        yield Input(placeholder="/", id="words")
+        yield Input(placeholder=self.say("tui.findings.filter"), id="words")
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= WIDE, "-wide")
@@ -53,10 +53,20 @@ class FindingsScreen(StepScreen):
             self.query_one("#list", Rows).show(list(self._rows(self.session.report)))
 
     def hint(self) -> str:
-        roots = self.session.report.diagnosis.roots if self.session else ()
-        if not roots:
-            return self.say("tui.hint.findings.none")
-        return self.say("tui.hint.findings", rule=self._rule() or roots[0].rule.id)
+        rows = self.query_one("#list", Rows)
+        if rows.wanted:
+            seen = sum(bool(row.key) for row in rows.rows)
+            return self.say("tui.hint.filtered", words=visible(rows.wanted), n=seen)
+        if rows.key.startswith("event"):
+            return self.say("tui.hint.findings.event", step=self.onward())
+        if self._rule() in self._proved():
+            return self.say("tui.hint.findings", rule=self._rule())
+        none = self.session is not None and self.session.report.diagnosis.verdict is Verdict.HEALTHY
+        return self.say("tui.hint.findings.none" if none else "tui.hint.findings.other", step=self.onward())
+
+    def _proved(self) -> set[str]:
+        """The rules that have a proof to open."""
+        return {found.rule.id for found in self.session.report.diagnosis.findings} if self.session else set()
 
     def _rule(self) -> str:
         kind, _, rule = self.query_one("#list", Rows).key.partition(" ")
@@ -152,8 +162,25 @@ class FindingsScreen(StepScreen):
     @on(Rows.Chosen, "#list")
     def _opened(self, event: Rows.Chosen) -> None:
         kind, _, rest = event.key.partition(" ")
-        if kind in ("rule", "follow"):
+        if kind == "event":
+            self.pdoctor.show_finding(event.key)
+        elif kind in ("rule", "follow") and rest.split()[0] in self._proved():
             self.pdoctor.show_finding(rest.split()[0])
+        elif not self.has_class("-wide"):  # what stands beside the list where there is room
+            self.app.push_screen(ReadingScreen(self.pdoctor.lang, self._about))
+
+    def action_open(self) -> None:
+        self.query_one("#list", Rows).action_choose()
+
+    def step_back(self) -> bool:
+        """Escape takes the filter away first."""
+        words = self.query_one("#words", Input)
+        if not words.has_class("-shown") and not words.value:
+            return False
+        words.value = ""
+        words.remove_class("-shown")
+        self.query_one("#list", Rows).focus()
+        return True
 
     def action_filter(self) -> None:
         words = self.query_one("#words", Input)
@@ -163,6 +190,7 @@ class FindingsScreen(StepScreen):
     @on(Input.Changed, "#words")
     def _typed(self, event: Input.Changed) -> None:
         self.query_one("#list", Rows).look_for(event.value)
+        self.show_hint()
 
     @on(Input.Submitted, "#words")
     def _filtered(self, event: Input.Submitted) -> None:

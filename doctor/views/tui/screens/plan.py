@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -33,25 +32,31 @@ class Remedies(Rows):
 
 class PlanScreen(StepScreen):
     step = "plan"
-    KEYS: ClassVar[tuple[Key, ...]] = (Key("space", "take", "take"),)
+    KEYS: ClassVar[tuple[Key, ...]] = (Key("space,enter", "take", "take", "space"),)
     DEFAULT_CSS = """
     PlanScreen .body { layout: vertical; }
     PlanScreen #remedies { height: 2fr; }
-    PlanScreen #effect { height: 3fr; border-top: solid $panel; }
+    PlanScreen #effect { height: 3fr; }
     PlanScreen.-wide .body { layout: horizontal; }
     PlanScreen.-wide #remedies { width: 2fr; height: 1fr; }
-    PlanScreen.-wide #effect { width: 3fr; height: 1fr; border-top: none; border-left: solid $panel; padding-left: 1; }
+    PlanScreen.-wide #effect { width: 3fr; height: 1fr; border-left: solid $panel; }
     """
 
     def body(self) -> Iterable[Widget]:
-        yield Container(Remedies(id="remedies"), PageView(id="effect"), classes="body")
+        effect = PageView(id="effect")
+        effect.add_class("titled")
+        yield Container(Remedies(id="remedies"), effect, classes="body")
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= WIDE, "-wide")
 
     def fill(self) -> None:
-        self.query_one("#remedies", Rows).show(list(self._rows()))
-        self.query_one("#effect", PageView).show(self._effect)
+        rows = list(self._rows())
+        self.query_one("#remedies", Rows).show(rows)
+        self.query_one("#remedies", Rows).display = bool(rows)
+        effect = self.query_one("#effect", PageView)
+        effect.border_title = self.say("tui.plan.effect")
+        effect.show(self._effect)
 
     def hint(self) -> str:
         some = self.session is not None and any(True for _ in remedies(self.session.report))
@@ -65,22 +70,26 @@ class PlanScreen(StepScreen):
         for name, remedy, root in remedies(session.report):
             if root.rule.id != last:
                 last, severity = root.rule.id, str(root.severity)
-                head = Text(f" {present.SYMBOLS[severity]} ", STYLES[severity])
+                head = Text().append(f"{present.SYMBOLS[severity]} ", STYLES[severity])
                 yield plain("", head.append(f"{last}  {visible(root.rule.title.get(lang))}", "bold"))
-            yield Row(name, partial(self._line, remedy, root, name in taken), name)
+            line = Text("  ").append("[x] " if name in taken else "[ ] ", "bold blue" if name in taken else "")
+            yield plain(name, line.append(visible(remedy.title.get(lang)), "bold" if name in taken else ""))
+            yield plain("", self._tags(remedy, root))
 
-    def _line(self, remedy: Remedy, root: Finding, taken: bool, width: int) -> Text:
+    def _tags(self, remedy: Remedy, root: Finding) -> Text:
+        """What it risks, what must restart, and what it is estimated to do."""
         session, lang = self.session, self.pdoctor.lang
-        line = Text("   ").append("[x] " if taken else "[ ] ", "bold blue" if taken else "")
-        line.append(visible(remedy.title.get(lang)), "bold" if taken else "")
         tags = [self.say(f"risk.{remedy.risk}"), self.say(f"restart.{remedy.restart}")]
         if session is not None and (told := plan_report.estimate(session.report, root.rule.id, remedy.id, lang)):
             tags.append(told)
-        return line.append(f"  {' · '.join(tags)}", "dim")
+        return Text(f"      {' · '.join(tags)}", "dim")
 
     def _effect(self, page: Page) -> None:
         session, lang = self.session, self.pdoctor.lang
         if session is None:
+            return
+        if not any(True for _ in remedies(session.report)):
+            page.wrapped(self.say("tui.plan.none"))
             return
         planned = session.planned
         if planned is None or planned.before is None:

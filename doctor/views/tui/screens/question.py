@@ -13,7 +13,7 @@ from textual.widget import Widget
 from doctor.engine.model import Diagnosis, NextStep
 from doctor.rulebase.questions import DONT_KNOW
 from doctor.session.session import Session
-from doctor.views import present
+from doctor.views import coverage, present
 from doctor.views.page import Page
 from doctor.views.safe import visible
 from doctor.views.tui.screens.ask_path import AskPath
@@ -24,28 +24,32 @@ from doctor.views.tui.widgets.rows import Row, Rows, plain
 
 CELLS, RANKED = 20, 5
 COLUMN = 4
+WORTH = ((0.5, "much"), (0.1, "some"), (0.0, "little"))
+"""Bits of what is not known yet that an answer is expected to settle: half of a yes or no, a tenth, less."""
 
 
 class QuestionScreen(StepScreen):
     step = "question"
     KEYS: ClassVar[tuple[Key, ...]] = (
-        Key("enter", "answer", "answer", show=False),
+        Key("enter", "answer", "answer"),
         Key("a", "add", "add"),
         Key("u", "app.undo", "undo"),
     )
     DEFAULT_CSS = """
     QuestionScreen .body { layout: vertical; }
     QuestionScreen #choices { height: 1fr; }
-    QuestionScreen #about { height: 1fr; border-top: solid $panel; }
+    QuestionScreen #about { height: 1fr; }
     QuestionScreen.-wide .body { layout: horizontal; }
     QuestionScreen.-wide #choices { width: 1fr; height: 1fr; }
     QuestionScreen.-wide #about {
-        width: 1fr; height: 1fr; border-top: none; border-left: solid $panel; padding-left: 1;
+        width: 1fr; height: 1fr; border-left: solid $panel;
     }
     """
 
     def body(self) -> Iterable[Widget]:
-        yield Container(Rows(id="choices"), PageView(id="about"), classes="body")
+        about = PageView(id="about")
+        about.add_class("titled")
+        yield Container(Rows(id="choices"), about, classes="body")
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= WIDE, "-wide")
@@ -55,11 +59,16 @@ class QuestionScreen(StepScreen):
         return present.next_steps(self.session.report) if self.session else []
 
     def fill(self) -> None:
-        self.query_one("#choices", Rows).show(list(self._rows()))
-        self.query_one("#about", PageView).show(self._about)
+        rows = list(self._rows())
+        self.query_one("#choices", Rows).show(rows)
+        self.query_one("#choices", Rows).display = bool(rows)
+        about = self.query_one("#about", PageView)
+        about.border_title = self.say("tui.question.about")
+        about.show(self._about)
 
     def hint(self) -> str:
-        return self.say("tui.hint.question" if any(step.asks for step in self.steps) else "tui.hint.question.done")
+        asks = any(step.asks for step in self.steps)
+        return self.say("tui.hint.question" if asks else "tui.hint.question.done", step=self.onward())
 
     def _rows(self) -> Iterator[Row]:
         session, lang = self.session, self.pdoctor.lang
@@ -67,7 +76,9 @@ class QuestionScreen(StepScreen):
             return
         for position, step in enumerate(self.steps):
             yield plain("", Text(f" {position + 1}. {visible(present.step_text(step, session.report, lang))}", "bold"))
-            worth = self.say("tui.question.worth", bits=f"{step.gain:.2f}", seconds=present.seconds(step.cost, lang))
+            much = next(word for least, word in WORTH if step.gain >= least)
+            time = present.seconds(step.cost, lang)
+            worth = self.say("tui.question.worth", much=self.say(f"tui.question.{much}"), seconds=time)
             yield plain("", Text(f"    {worth}", "dim"))
             for key, text in present.choices(step, session.report, lang):
                 yield plain(f"answer {step.asks} {key}", f"    ▸ {visible(text)}")
@@ -96,6 +107,12 @@ class QuestionScreen(StepScreen):
                 page.wrapped(self.say("tui.question.separates"), indent=1, style="dim")
                 for cause in step.separates:
                     page.wrapped(present.cause_title(report, cause, lang), indent=3, hang=2)
+        if not self.steps:
+            page.wrapped(self.say("tui.question.none"), indent=1)
+            for what, why in coverage.not_checked(report, lang):
+                page.wrapped(f"{what}: {why}", indent=3, hang=2, style="dim")
+            if not session.past:
+                return
         page.blank()
         if session.past:
             self._ranking(page, session.past[-1], self.say("tui.answer.before"), "dim")
@@ -120,6 +137,9 @@ class QuestionScreen(StepScreen):
     @on(Rows.Moved, "#choices")
     def _moved(self) -> None:
         self.query_one("#about", PageView).again()
+
+    def action_answer(self) -> None:
+        self.query_one("#choices", Rows).action_choose()
 
     @on(Rows.Chosen, "#choices")
     def _chosen(self, event: Rows.Chosen) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from rich.cells import chop_cells
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
@@ -23,6 +24,8 @@ ABOVE = 3
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"BZh", b"PK\x03\x04")
 PACKED_REASON = "packed"
 NUMBERS = 8
+LONGEST = 8
+"""Rows that the marked line may take: what it says is what one came for."""
 WIDEST = 4096
 
 
@@ -39,8 +42,11 @@ class LogPane(ScrollView, can_focus=True):
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"log--number", "log--marked"}
     DEFAULT_CSS = """
+    LogPane { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; border-left: blank; }
+    LogPane:focus { border-left: outer $primary !important; }
     LogPane > .log--number { color: $text-muted; }
     LogPane > .log--marked { background: $warning 30%; text-style: bold; }
+    LogPane:ansi > .log--marked { background: ansi_default; color: ansi_default; text-style: bold reverse; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -51,6 +57,7 @@ class LogPane(ScrollView, can_focus=True):
         self._marked = 0
         self._known = 0
         self._read: tuple[int, Sequence[str]] = (0, ())
+        self._pieces: Sequence[str] = ()
 
     @property
     def marked(self) -> int:
@@ -73,6 +80,7 @@ class LogPane(ScrollView, can_focus=True):
             self.close()
             return error.strerror or str(error)
         self._lines = ()
+        self._wrap()
         # The room that was made counts once the widget is laid out anew.
         self.call_after_refresh(self.scroll_to, 0, max(line - 1 - ABOVE, 0), animate=False)
         self.refresh()
@@ -81,7 +89,7 @@ class LogPane(ScrollView, can_focus=True):
     def show(self, texts: Sequence[str], first: int = 0, marked: int = 0) -> None:
         """Shows lines that are at hand, where there is no file to open."""
         self.close()
-        self._lines, self._top, self._marked = texts, first, marked
+        self._lines, self._top, self._marked, self._pieces = texts, first, marked, ()
         self.virtual_size = Size(WIDEST, len(texts))
         self.scroll_to(0, 0, animate=False)
         self.refresh()
@@ -89,12 +97,13 @@ class LogPane(ScrollView, can_focus=True):
     def close(self) -> None:
         if self._window is not None:
             self._window.close()
-        self._window, self._known, self._read = None, 0, (0, ())
+        self._window, self._known, self._read, self._pieces = None, 0, (0, ()), ()
 
     def on_unmount(self) -> None:
         self.close()
 
     def on_resize(self, event: events.Resize) -> None:
+        self._wrap()
         self._extend(self.scroll_offset.y + self.size.height)
 
     def watch_scroll_y(self, old: float, new: float) -> None:
@@ -105,6 +114,19 @@ class LogPane(ScrollView, can_focus=True):
         if self._window is not None:
             self._size_for(self._window.count_all())
         self.scroll_end(animate=False)
+
+    def _wrap(self) -> None:
+        """Breaks the marked line into as many rows as it needs, up to LONGEST."""
+        room = self.scrollable_content_region.width - NUMBERS
+        if self._window is None or not self._marked or room < 1:
+            return
+        found = self._window.lines(self._marked, 1)
+        pieces = chop_cells(visible(found[0]), room) if found else []
+        most = max(min(LONGEST, self.size.height - ABOVE), 1)
+        if len(pieces) > most:
+            pieces = [*pieces[: most - 1], pieces[most - 1] + "…"]  # too wide by one: the strip ends it
+        self._pieces = pieces
+        self._size_for(self._known, anew=True)
 
     def _line(self, window: LogWindow, number: int) -> str | None:
         """One line; those around it are read with it, since they are asked for next."""
@@ -123,14 +145,22 @@ class LogPane(ScrollView, can_focus=True):
         known, ended = self._window.known_lines()
         self._size_for(known if ended else max(known, line + self.size.height))
 
-    def _size_for(self, lines: int) -> None:
-        if lines != self._known:
+    def _size_for(self, lines: int, anew: bool = False) -> None:
+        if anew or lines != self._known:
             self._known = lines
-            self.virtual_size = Size(WIDEST, lines)
+            self.virtual_size = Size(WIDEST, lines + max(len(self._pieces) - 1, 0))
+
+    def _place(self, row: int) -> tuple[int, int]:
+        """The line that a row shows, and which of its pieces; both from 0."""
+        first, more = self._marked - 1, len(self._pieces) - 1
+        if more < 1 or row < first:
+            return row, 0
+        return (first, row - first) if row <= first + more else (row - more, 0)
 
     def render_line(self, y: int) -> Strip:
         left, top = self.scroll_offset
-        width, number = self.scrollable_content_region.width, top + y + 1
+        at, piece = self._place(top + y)
+        width, number = self.scrollable_content_region.width, at + 1
         if self._window is not None:
             text = self._line(self._window, number)
         else:
@@ -141,6 +171,9 @@ class LogPane(ScrollView, can_focus=True):
         marked = bool(number) and number == self._marked
         style = self.rich_style + (self.get_component_rich_style("log--marked") if marked else self.rich_style)
         label = Text(f"{'▶' if marked else ' '}{number:>{NUMBERS - 2}} " if number else "  ")
+        if marked and len(self._pieces) > 1:
+            text, left = self._pieces[piece], 0
+            label = label if not piece else Text(" " * NUMBERS)
         label.stylize(self.get_component_rich_style("log--number"))
         body = strip_of(Text(visible(text)), self.app.console, left, max(width - label.cell_len, 0), style)
         return Strip.join([strip_of(label, self.app.console, 0, label.cell_len, style), body])

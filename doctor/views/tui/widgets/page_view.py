@@ -28,6 +28,11 @@ class PageView(ScrollView, can_focus=True):
         Binding("G", "scroll_end", show=False),
     ]
 
+    DEFAULT_CSS = """
+    PageView { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; border-left: blank; }
+    PageView:focus { border-left: outer $primary !important; }
+    """
+
     def __init__(self, compose: Compose | None = None, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._compose_page = compose

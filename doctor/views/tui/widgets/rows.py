@@ -36,7 +36,7 @@ def plain(key: str, text: str | Text) -> Row:
 
 
 class Rows(ScrollView, can_focus=True):
-    """Arrows or j and k move, enter or a click opens, space marks."""
+    """Arrows or j and k move, a click opens; what enter and space do is the screen's own."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", show=False),
@@ -45,13 +45,15 @@ class Rows(ScrollView, can_focus=True):
         Binding("pageup", "page(-1)", show=False),
         Binding("home,g", "end(-1)", show=False),
         Binding("end,G", "end(1)", show=False),
-        Binding("enter,l,right", "choose", show=False),
-        Binding("space", "mark", show=False),
+        Binding("l,right", "choose", show=False),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor", "rows--blurred"}
     DEFAULT_CSS = """
+    Rows { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; border-left: blank; }
+    Rows:focus { border-left: outer $primary !important; }
     Rows > .rows--cursor { background: $block-cursor-background; color: $block-cursor-foreground; }
-    Rows > .rows--blurred { background: $boost; }
+    Rows > .rows--blurred { background: $primary 25%; }
+    Rows:ansi > .rows--blurred { background: ansi_default; text-style: underline; }
     """
 
     cursor: reactive[int] = reactive(0)
@@ -85,6 +87,11 @@ class Rows(ScrollView, can_focus=True):
         return self._seen
 
     @property
+    def wanted(self) -> str:
+        """What rows must hold to be seen; empty while all are."""
+        return self._filter
+
+    @property
     def key(self) -> str:
         """What the cursor stands on; empty where there is nothing."""
         return self._seen[self.cursor].key if self.cursor < len(self._seen) else ""
@@ -94,6 +101,10 @@ class Rows(ScrollView, can_focus=True):
         before = self.key
         self._all = rows
         self._look(before)
+
+    def go_to(self, key: str) -> None:
+        """Moves the cursor to the row that stands for `key`, where it is seen."""
+        self.cursor = next((at for at, row in enumerate(self._seen) if row.key == key), self.cursor)
 
     def look_for(self, words: str) -> None:
         """Leaves only rows that hold `words`, whatever their case."""
@@ -117,7 +128,9 @@ class Rows(ScrollView, can_focus=True):
         self.post_message(self.Moved(self, self.key))
 
     def _follow(self) -> None:
-        self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, x_axis=False)
+        """Keeps the cursor in sight, and the heading above it where there is room for both."""
+        above = self.cursor > 0 and not self._seen[self.cursor - 1].key and self.size.height > 1
+        self.scroll_to_region(Region(0, self.cursor - above, 1, 1 + above), animate=False, x_axis=False)
 
     def on_resize(self, event: events.Resize) -> None:
         self.virtual_size = Size(self.scrollable_content_region.width, len(self._seen))
@@ -152,10 +165,6 @@ class Rows(ScrollView, can_focus=True):
     def action_choose(self) -> None:
         if self.key:
             self.post_message(self.Chosen(self, self.key))
-
-    def action_mark(self) -> None:
-        if self.key:
-            self.post_message(self.Marked(self, self.key))
 
     def on_click(self, event: events.Click) -> None:
         at = event.get_content_offset(self)
