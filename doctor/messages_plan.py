@@ -260,6 +260,48 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "plan.by_hand": ("by hand: {name} ({why})", "需手动完成：{name}（{why}）"),
     "plan.own": ("the settings by hand", "手动设置"),
+    # other layouts and settings by hand
+    "layouts.memory": ("{likely} GiB ({low}–{high})", "{likely} GiB（{low}–{high}）"),
+    "layouts.time": ("{likely} s ({low}–{high})", "{likely} 秒（{low}–{high}）"),
+    "layouts.bubble": ("bubble {share}", "气泡 {share}"),
+    "layouts.problem": ("No layout can be searched for: {why}", "无法搜索布局：{why}"),
+    "layouts.none": ("None of {considered} layouts may fit.", "{considered} 种布局均放不下。"),
+    "layouts.found": (
+        "{layouts} legal layouts, {considered} with micro-batch and recomputation; {certain} fit for certain.",
+        "{layouts} 种合法布局，连同 micro-batch 与重计算共 {considered} 种；{certain} 种确定放得下。",
+    ),
+    "layouts.stopped": ("Time was up before all were looked at.", "时间已到，未全部查看。"),
+    "layouts.like": (
+        "Which GPU it is is not known: ordered as on {gpu}, without times. [e] {example} gives them.",
+        "GPU 型号未知：按 {gpu} 的速度排序，不给出时间。[e] 输入 {example} 即可得到。",
+    ),
+    "tui.plan.layouts": ("Layout", "布局"),
+    "tui.plan.find": ("find a layout", "搜索布局"),
+    "tui.plan.find.again": ("search again", "重新搜索"),
+    "tui.plan.finding": ("searching: {considered} layouts …", "正在搜索：{considered} 种布局……"),
+    "tui.plan.by_hand": ("by hand: {settings}", "手动设置：{settings}"),
+    "tui.plan.edit": ("edit a setting", "修改一项设置"),
+    "tui.plan.help.find": (
+        "Searches all legal layouts of this job, for a few seconds at most, and offers the best few.",
+        "搜索该作业的所有合法布局（最多几秒），列出最好的几种。",
+    ),
+    "tui.plan.help.edit": (
+        "Settings such as {example}: what they do is computed while you write them.",
+        "例如 {example}：输入时立即计算其效果。",
+    ),
+    "tui.tune.ask": ("Settings by hand, and the GPU where it is not known", "手动设置；GPU 型号未知时也可在此给出"),
+    "tui.tune.some": (
+        "{names} … or {gpu}",
+        "{names}……或 {gpu}",
+    ),
+    "tui.key.edit": ("edit", "修改设置"),
+    "tui.key.layout": ("find layout", "搜索布局"),
+    "tui.help.key.edit": ("edit a setting of the job, computed at once", "修改作业的一项设置，立即计算"),
+    "tui.help.key.layout": ("find a layout that fits", "搜索放得下的布局"),
+    "tui.hint.plan.unfit": (
+        "It does not fit yet: [space] take more   [f] find a layout   [e] edit a setting",
+        "仍放不下：[space] 选用更多   [f] 搜索布局   [e] 修改设置",
+    ),
     # wrong usage
     "plan.need": ("--{option} is needed: {what}", "缺少 --{option}：{what}"),
     "plan.from.nothing": (

@@ -149,6 +149,13 @@ def assignments(words: Iterable[str]) -> dict[str, Any]:
     return found
 
 
+def as_word(value: Any) -> str:
+    """A value as `assignments` reads it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "+".join(sorted(value)) if isinstance(value, frozenset) else str(value)
+
+
 def apply(job: Job, changes: Mapping[str, Any]) -> Job:
     """The job with these settings (values as `read` gives them).
 

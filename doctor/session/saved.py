@@ -24,13 +24,14 @@ LARGEST = 1 << 20
 @dataclass(frozen=True, slots=True)
 class Saved:
     """`paths` are as they were given, absolute; `node` says that the node itself was looked at; `step` is where the
-    person was, `chosen` the remedies they took, None while they left the choice."""
+    person was, `chosen` the remedies they took, None while they left the choice, `settings` those by hand as words."""
 
     paths: tuple[str, ...] = ()
     node: bool = False
     answers: Answers = field(default_factory=Answers)
     chosen: tuple[str, ...] | None = None
     step: str = "collect"
+    settings: str = ""
 
 
 def to_text(saved: Saved) -> str:
@@ -38,7 +39,7 @@ def to_text(saved: Saved) -> str:
     stated = [{"name": f.name, "entity": f.entity, "value": f.value} for f in saved.answers.stated]
     data = {
         "kind": KIND, "version": VERSION, "paths": saved.paths, "node": saved.node, "step": saved.step,
-        "chosen": saved.chosen, "answers": dict(saved.answers.keys), "stated": stated,
+        "chosen": saved.chosen, "settings": saved.settings, "answers": dict(saved.answers.keys), "stated": stated,
     }  # fmt: skip
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
@@ -73,7 +74,7 @@ def read_saved(path: Path, questions: Mapping[str, Question]) -> Saved:
         return Saved(
             tuple(map(str, data["paths"])), bool(data["node"]),
             add_answers(Answers(stated), words, questions),
-            None if chosen is None else tuple(map(str, chosen)), str(data["step"]),
+            None if chosen is None else tuple(map(str, chosen)), str(data["step"]), str(data.get("settings", "")),
         )  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"

@@ -97,6 +97,15 @@ def tuned(session: Session, words: str) -> Session:
         return replace(session, refused=str(error))
 
 
+def in_words(session: Session) -> str:
+    """The settings by hand and the GPU as `tuned` takes them."""
+    from doctor.planner.knobs import as_word
+
+    gpu = session.given.get("gpu_model")
+    words = [f"{name}={as_word(value)}" for name, value in session.own.items() if value is not None]
+    return " ".join([*([GPU + gpu] if gpu else []), *words])
+
+
 def laid_out(session: Session, number: int) -> Session:
     """The session with a layout that the search found; taken once more it is dropped."""
     option = session.layouts.options[number] if session.layouts else None

@@ -15,12 +15,13 @@ QUESTIONS = load_rulebase(()).base.questions
 def test_what_is_kept_comes_back(tmp_path: Path) -> None:
     question = next(iter(QUESTIONS.values()))
     answers = add_answers(Answers(), [f"{question.id}={question.answers[0].key}"], QUESTIONS)
-    saved = Saved(("/a/b", "s3://c/d"), True, answers, ("MEM001:halve",), "plan")
+    saved = Saved(("/a/b", "s3://c/d"), True, answers, ("MEM001:halve",), "plan", "tp=4 gpu=H100")
     path = tmp_path / "session.json"
     path.write_text(to_text(saved))
     assert is_saved(path)
     again = read_saved(path, QUESTIONS)
     assert (again.paths, again.node, again.chosen, again.step) == (saved.paths, True, saved.chosen, "plan")
+    assert again.settings == saved.settings
     assert again.answers.keys == answers.keys
     assert [fact.value for fact in again.answers.facts] == [fact.value for fact in answers.facts]
 

@@ -9,7 +9,7 @@ import pytest
 from doctor.rulebase.load import load_rulebase
 from doctor.session.analyze import read_paths
 from doctor.session.answers import Answers
-from doctor.session.session import Session, begin, chosen, laid_out, tuned, untuned, with_layouts
+from doctor.session.session import Session, begin, chosen, in_words, laid_out, tuned, untuned, with_layouts
 from doctor.views.fix import fix_of
 from tests.session.test_plan import FLAGS, OOM
 
@@ -109,3 +109,10 @@ def test_answers_keep_what_was_chosen(session: Session) -> None:
     after = answered(tuned(session, "tp=4"), question, key)
     assert after.own == {"tp": 4}
     assert after.edits and "--tensor-model-parallel-size 4" in after.edits.patch
+
+
+def test_settings_are_written_down_and_read_again(session: Session) -> None:
+    after = tuned(session, "gpu=H100 tp=4 recompute_modules=mlp sp=false")
+    assert after.refused == "" and "recompute_modules=mlp" in in_words(after)
+    again = tuned(session, in_words(after))
+    assert (again.own, again.given, again.edits) == (after.own, after.given, after.edits)

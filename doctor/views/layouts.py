@@ -1,0 +1,62 @@
+"""Layouts that a search found, and settings by hand, in words: each as a line and what it costs."""
+
+from __future__ import annotations
+
+from doctor.messages import say
+from doctor.planner.assess import Assessment
+from doctor.planner.job import Recompute
+from doctor.session.layouts import Layout, Layouts
+from doctor.session.plan import Planned
+from doctor.views import plan_words as words
+
+
+def name(option: Layout, lang: str) -> str:
+    """`TP 4  PP 2  DP 1  micro-batch 1 × 256`, and what is recomputed."""
+    job = option.job.job
+    told = say(lang, "plan.layout", degrees=words.degrees(job), micro=job.micro_batch, m=job.micro_batches)
+    return told if job.recompute is Recompute.NONE else say(lang, "list.and").join([told, words.recompute(job, lang)])
+
+
+def cost(job: Assessment, lang: str) -> str:
+    """Memory of the fullest GPU with its range, step time with its range, bubble, and whether it fits."""
+    fullest = job.fullest
+    parts = [
+        say(
+            lang, "layouts.memory", likely=words.gib(fullest.device), low=words.gib(fullest.low),
+            high=words.gib(fullest.high),
+        )
+    ]  # fmt: skip
+    if job.time:
+        time = job.time
+        parts.append(
+            say(
+                lang, "layouts.time", likely=words.seconds(time.likely), low=words.seconds(time.low),
+                high=words.seconds(time.high),
+            )
+        )  # fmt: skip
+    if job.job.layout.pp > 1:
+        parts.append(say(lang, "layouts.bubble", share=words.share(job.bubble)))
+    if job.fits is not True:
+        parts.append(say(lang, "plan.over" if job.fits is False else "plan.perhaps"))
+    return " · ".join(parts)
+
+
+def summary(found: Layouts, lang: str) -> str:
+    """What the search came to, in a sentence or two."""
+    if found.problem:
+        return say(lang, "layouts.problem", why=found.problem)
+    if not found.options:
+        return say(lang, "layouts.none", considered=found.considered)
+    told = [say(lang, "layouts.found", layouts=found.layouts, considered=found.considered, certain=found.certain)]
+    if found.stopped:
+        told.append(say(lang, "layouts.stopped"))
+    if found.like:
+        told.append(say(lang, "layouts.like", gpu=found.like, example="gpu=H100"))
+    return (" " if lang == "en" else "").join(told)
+
+
+def unfit(planned: Planned | None) -> bool:
+    """Does the job not fit for certain, as it is planned now?"""
+    if planned is None or planned.before is None:
+        return False
+    return (planned.plan.effect.after if planned.plan else planned.before).fits is not True
