@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar, cast
 
 from doctor.facts.model import Event, EventSpec, Fact
 from doctor.rulebase.pack import cache_folder
@@ -66,6 +66,43 @@ and last files they see more of. A launcher echoes its arguments at the beginnin
 or the last rank, and the logs of a thousand ranks must not be read twice."""
 
 
+Known: TypeAlias = dict[Hashable, tuple[object, tuple[Note, ...]]]
+"""What readers said of a file, by what they were asked."""
+
+
+class Place(Protocol):
+    """Where files come from: from disk once, or growing, when much of what was found before still holds."""
+
+    def beginning(self, file: File, limit: int) -> tuple[bytes, list[Note]]: ...
+
+    def logs(self, files: Sequence[LogFile], specs: Mapping[str, EventSpec]) -> LogReading: ...
+
+    def may_print_stacks(self, file: File) -> bool: ...
+
+    def known(self, file: File) -> Known:
+        """Kept as long as the beginning of the file, and a file that is no log as a whole, does not change."""
+        ...
+
+
+@dataclass(slots=True)
+class Disk:
+    """Files as they lie on disk; `elsewhere` reads logs on other machines."""
+
+    elsewhere: Elsewhere | None = None
+
+    def beginning(self, file: File, limit: int) -> tuple[bytes, list[Note]]:
+        return beginning(file, limit)
+
+    def logs(self, files: Sequence[LogFile], specs: Mapping[str, EventSpec]) -> LogReading:
+        return read_logs(files, list(specs.values()), cache_folder(), elsewhere=self.elsewhere)
+
+    def may_print_stacks(self, file: File) -> bool:
+        return True
+
+    def known(self, file: File) -> Known:
+        return {}
+
+
 @dataclass(slots=True, eq=False)
 class Taken:
     """A file with what it was taken for and the remarks on it."""
@@ -74,15 +111,24 @@ class Taken:
     data: bytes
     kind: str = "log"
     notes: list[Note] = field(default_factory=list)
+    known: Known = field(default_factory=dict)
 
-    def attempt(self, probe: str, read: Callable[[], T]) -> T | None:
-        """What `read` gives, or None and a note: a defect of one reader must not cost what the others find."""
+    def attempt(self, probe: str, read: Callable[[], T], asked: Hashable = None) -> T | None:
+        """What `read` gives, or None and a note: a defect of one reader must not cost what the others find. `asked` is
+        what the answer depends on beside the file; without it nothing is remembered."""
+        if asked is not None and (before := self.known.get((probe, asked))) is not None:
+            self.notes += before[1]
+            return cast(T | None, before[0])
         try:
-            return read()
+            notes: tuple[Note, ...] = ()
+            found: T | None = read()
         except Exception as error:
             values = {"probe": probe, "reason": f"{type(error).__name__}: {error}"}
-            self.notes.append(Note("input.probe_failed", self.file.name, values))
-            return None
+            found, notes = None, (Note("input.probe_failed", self.file.name, values),)
+        self.notes += notes
+        if asked is not None:
+            self.known[probe, asked] = found, notes
+        return found
 
     def says(self, warnings: Iterable[str]) -> None:
         for text in warnings:
@@ -108,20 +154,23 @@ def gather(
     specs: Mapping[str, EventSpec],
     progress: Progress | None = None,
     elsewhere: Elsewhere | None = None,
+    place: Place | None = None,
 ) -> Gathered:
     """Facts and events of `files`, and for each file what it was taken for.
 
-    `progress` is told (done, all) of the files that take long to read; `elsewhere` reads them on other machines.
+    `progress` is told (done, all) of the files that take long to read; `elsewhere` reads them on other machines;
+    `place` is where they come from, if not from disk.
     """
+    place = place or Disk(elsewhere)
     files, kept = replayed(files)
     found = Gathered(kept.inputs, kept.facts)
-    files = _apart(files, found, elsewhere)
-    taken = [Taken(file, *_opened(file, room)) for file, room in zip(files, _rooms(files), strict=True)]
+    files = _apart(files, found, elsewhere, place)
+    taken = [_opened(file, room, place) for file, room in zip(files, rooms(files), strict=True)]
     readable = [file for file in taken if file.data]
     _traces([file for file in readable if is_trace(file.data)], found, progress, elsewhere)
     readable = [file for file in readable if file.kind != "trace"]
     for file in readable:
-        if file.attempt("job_config", lambda file=file: claims(file.file.name, file.data)):  # type: ignore[misc]
+        if file.attempt("job_config", lambda file=file: claims(file.file.name, file.data), "claims"):  # type: ignore[misc]
             file.kind = "config"
         elif _table(file, found):
             file.kind = "table"
@@ -132,9 +181,9 @@ def gather(
             _config(file, runs[file.file.name], found)
         elif file.kind == "log":
             _log_head(file, runs[file.file.name], found)
-    _logs(logs, specs, found, elsewhere)
+    _logs(logs, specs, found, place)
     if set(runs.values()) == {JOB}:
-        _printed_stacks(logs, found)
+        _printed_stacks([file for file in logs if place.may_print_stacks(file.file)], found)
     _remarks([file for file in readable if file.kind == "config"], runs, specs, found)
     found.inputs += [file.entry() for file in taken if file not in logs and file.kind != "trace"]
     found.inputs, found.facts = told_once(found.inputs, found.facts)
@@ -142,16 +191,22 @@ def gather(
     return found
 
 
-def _apart(files: Sequence[File], found: Gathered, elsewhere: Elsewhere | None) -> list[File]:
+def _apart(files: Sequence[File], found: Gathered, elsewhere: Elsewhere | None, place: Place) -> list[File]:
     """Reads the files that are known by their first bytes, each kind together, since no rank's says much alone; the
     other files are given back."""
     for kind, is_one, reader in APART:
         read = partial(read_dumps, elsewhere=elsewhere) if kind == "flight_recorder" else reader
-        taken = [Taken(file, b"", kind) for file in files if is_one(Path(file.path))]
+        every = [Taken(file, b"", kind, known=place.known(file)) for file in files]
+        taken = [
+            one
+            for one in every
+            if one.attempt(kind, lambda one=one, is_one=is_one: is_one(Path(one.file.path)), "is one")  # type: ignore[misc]
+        ]
         if not taken:
             continue
         named = [(Path(file.file.path), file.file.name) for file in taken]
-        reading = taken[0].attempt(kind, partial(read, named))
+        together = tuple((file.file.path, file.file.bytes) for file in taken)
+        reading = taken[0].attempt(kind, partial(read, named), together)
         for file in taken:
             name = file.file.name
             file.says(reading.warnings.get(name, ()) if reading else ())
@@ -176,7 +231,7 @@ def _traces(files: Sequence[Taken], found: Gathered, progress: Progress | None, 
     found.facts += reading.facts if reading else []
 
 
-def _rooms(files: Sequence[File]) -> list[int]:
+def rooms(files: Sequence[File]) -> list[int]:
     """How many bytes of each file the readers of arguments and dumps see."""
     each = max(LEAST, SHARED // max(len(files), 1))
     order = sorted(range(len(files)), key=lambda index: _natural(files[index].name))
@@ -189,9 +244,9 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part) if part.isdecimal() else -1, part) for part in re.split(r"(\d{1,18})", name)]
 
 
-def _opened(file: File, room: int) -> tuple[bytes, str, list[Note]]:
-    data, notes = beginning(file, room)
-    return data, "log" if data else "", notes
+def _opened(file: File, room: int, place: Place) -> Taken:
+    data, notes = place.beginning(file, room)
+    return Taken(file, data, "log" if data else "", notes, place.known(file))
 
 
 def _runs(logs: list[str], configs: list[str]) -> dict[str, str]:
@@ -206,7 +261,7 @@ def _config(file: Taken, run: str, found: Gathered) -> None:
     name = file.file.name
     data, _ = beginning(file.file, WHOLE)
     entity = run if run == JOB else f"run:{run}"
-    reading = file.attempt("job_config", lambda: read_config(name, data, entity))
+    reading = file.attempt("job_config", lambda: read_config(name, data, entity), entity)
     if reading is not None:
         found.facts += reading.facts
         file.says(reading.warnings)
@@ -216,7 +271,7 @@ def _remarks(files: Sequence[Taken], runs: Mapping[str, str], specs: Mapping[str
     """Catalogued messages in notes and excerpts of code, which hold speeds and calls beside the settings."""
     for file in files:
         log = LogFile(Path(file.file.path), file.file.name)
-        reading = file.attempt("log", lambda log=log: _read_logs([log], specs))  # type: ignore[misc]
+        reading = file.attempt("log", lambda log=log: _read_logs([log], specs), "remarks")  # type: ignore[misc]
         if reading is not None:
             own = (event for event in _shown([file], reading.events, specs) if event.name in specs)
             found.events += [replace(event, run=runs[file.file.name]) for event in own]
@@ -224,14 +279,17 @@ def _remarks(files: Sequence[Taken], runs: Mapping[str, str], specs: Mapping[str
 
 def _shown(files: Sequence[Taken], events: Iterable[Event], specs: Mapping[str, EventSpec]) -> list[Event]:
     """The events that a run printed, without those that a program or a manual merely names."""
-    tests = {file.file.name: shown_in(file.file.name, file.data) for file in files}
+    tests = {
+        file.file.name: file.attempt("shown", lambda file=file: shown_in(file.file.name, file.data), "shown")  # type: ignore[misc]
+        for file in files
+    }
     told = {name: test for name, test in tests.items() if test is not None}
     return [e for e in events if (test := told.get(e.source.path)) is None or test(e, specs.get(e.name))]
 
 
 def _table(file: Taken, found: Gathered) -> bool:
     """Is the file a table that is known? Its facts are kept, and those of the tables in a note."""
-    table = file.attempt("table", lambda: read_table(file.file.name, file.data))
+    table = file.attempt("table", lambda: read_table(file.file.name, file.data), "table")
     if table is None or not table.facts:
         return False
     found.facts += table.facts
@@ -241,25 +299,29 @@ def _table(file: Taken, found: Gathered) -> bool:
 
 def _log_head(file: Taken, run: str, found: Gathered) -> None:
     """What a log, or a text that is none, says besides events: arguments that were echoed, output of node commands."""
-    name, text = file.file.name, file.data.decode("utf-8", errors="replace")
-    echoed = file.attempt("job_config", lambda: read_echo(run, enumerate(text.split("\n"), 1), name)) or []
-    found.facts += agreed(name, echoed)
-    dump = file.attempt("node_dump", lambda: read_dump(name, file.data, file.file.host or None))
+    name = file.file.name
+
+    def echo() -> list[Fact]:
+        text = file.data.decode("utf-8", errors="replace")
+        return list(read_echo(run, enumerate(text.split("\n"), 1), name))
+
+    found.facts += agreed(name, file.attempt("job_config", echo, ("echo", run)) or [])
+    dump = file.attempt("node_dump", lambda: read_dump(name, file.data, file.file.host or None), "dump")
     if dump is not None:
         found.facts += dump.facts
         file.says(dump.warnings)
         file.kind = "dump" if dump.kinds else "log"
 
 
-def _logs(files: Sequence[Taken], specs: Mapping[str, EventSpec], found: Gathered, elsewhere: Elsewhere | None) -> None:
+def _logs(files: Sequence[Taken], specs: Mapping[str, EventSpec], found: Gathered, place: Place) -> None:
     """Reads all logs together, since ranks and runs are told from the whole; one by one if that fails."""
     every = [LogFile(Path(file.file.path), file.file.name) for file in files]
     readings: list[LogReading] = []
     try:
-        readings = [_read_logs(every, specs, elsewhere)] if every else []
+        readings = [place.logs(every, specs)] if every else []
     except Exception:
         for file, log in zip(files, every, strict=True):
-            reading = file.attempt("log", lambda log=log: _read_logs([log], specs))  # type: ignore[misc]
+            reading = file.attempt("log", lambda log=log: place.logs([log], specs))  # type: ignore[misc]
             readings += [reading] if reading else []
     for reading in readings:
         found.events += _shown(files, reading.events, specs)
@@ -283,5 +345,5 @@ def _printed_stacks(logs: Sequence[Taken], found: Gathered) -> None:
         found.facts += reading.facts if reading else []
 
 
-def _read_logs(files: list[LogFile], specs: Mapping[str, EventSpec], elsewhere: Elsewhere | None = None) -> LogReading:
-    return read_logs(files, list(specs.values()), cache_folder(), elsewhere=elsewhere)
+def _read_logs(files: list[LogFile], specs: Mapping[str, EventSpec]) -> LogReading:
+    return Disk().logs(files, specs)

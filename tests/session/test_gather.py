@@ -5,7 +5,7 @@ from pathlib import Path
 
 from doctor.facts.model import EventSpec, Symptom
 from doctor.session.contents import File, beginning
-from doctor.session.gather import Gathered, Taken, _rooms, gather
+from doctor.session.gather import Gathered, Taken, rooms, gather
 
 OOM = EventSpec("torch.cuda_oom", (r"CUDA out of memory\. Tried",), symptom=Symptom.FATAL)
 DF = "$ df -h /dev/shm\nFilesystem      Size  Used Avail Use% Mounted on\nshm              64M   64M     0 100% /dev/shm\n"
@@ -39,10 +39,10 @@ def test_each_file_is_told_by_its_content(tmp_path: Path) -> None:
 
 
 def test_of_many_logs_the_first_and_the_last_rank_are_read_further_for_arguments() -> None:
-    rooms = _rooms([File(f"rank{n}.log", f"rank{n}.log", 1 << 20) for n in range(256)])
-    assert rooms[0] == rooms[255] == 1 << 18
-    assert rooms[99] == 1 << 14
-    assert sum(rooms) < 8 << 20
+    found = rooms([File(f"rank{n}.log", f"rank{n}.log", 1 << 20) for n in range(256)])
+    assert found[0] == found[255] == 1 << 18
+    assert found[99] == 1 << 14
+    assert sum(found) < 8 << 20
 
 
 def test_a_reader_that_fails_is_named_and_costs_nothing_else() -> None:

@@ -16,6 +16,7 @@ from probes.files.log.facts import facts_of
 from probes.files.log.lines import BULK, Patterns
 from probes.files.log.matcher import ENGINES, SMALL_ENGINES
 from probes.files.log.model import InputInfo, LogFile, LogReading
+from probes.files.log.ranks import ranks_by_folder
 from probes.files.log.reader import FileReading, read_file
 from probes.files.runs import runs_of
 
@@ -71,7 +72,7 @@ def _read(
     vague = frozenset() if engines == SMALL_ENGINES else patterns.vague
     matcher, telling, complaints = away.matchers(patterns.texts, vague, cache_dir, engines)
     runs = runs_of([name for name, _ in sources])
-    guesses = _ranks_by_folder([name for name, _ in sources])
+    guesses = ranks_by_folder([name for name, _ in sources])
     bulk = max(BULK_LEAST, min(BULK, BULK_IN_ALL // max(1, len(sources))))
     orders = [
         away.Order(guesses.get(name), len(sources) == 1, bulk, runs[name], limit, engines, bool(vague))
@@ -134,14 +135,3 @@ def _size(sources: Sequence[tuple[str, Path | bytes]]) -> int:
             stored = len(source) if isinstance(source, bytes) else source.stat().st_size
             total += stored * (16 if name.endswith((".gz", ".zst", ".xz", ".bz2")) else 1)
     return total
-
-
-def _ranks_by_folder(names: Sequence[str]) -> dict[str, int]:
-    """torchrun names folders by local rank, which is the rank if no two nodes' logs are among the files."""
-    from probes.files.log.place import place
-
-    local = {name: found.local_rank for name in names if (found := place(name)).attempt is not None}
-    folders = {name.rsplit("/", 2)[0] for name in local}
-    if len(folders) != 1:
-        return {}
-    return {name: rank for name, rank in local.items() if rank is not None}

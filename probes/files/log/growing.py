@@ -29,7 +29,7 @@ from probes.files.log.reader import (
     head_of,
 )
 from probes.files.log.segments import SEGMENT, Cutter, Segment, segments
-from probes.files.stream import CHUNK, error_file
+from probes.files.stream import CHUNK, chunks, error_file
 
 COMPLETE = 0.4
 """Seconds after which the message of a traceback is taken as whole, though no other line has followed."""
@@ -71,6 +71,7 @@ class Growing:
         self._decoder: codecs.IncrementalDecoder | None = None
         self._clock = Clock(EPOCH)
         self._half_since = self._open_since = self._read_at = 0.0
+        self._told = (-1.0, -1.0)
         self._made: dict[int, tuple[Hit, _State, Event, _State]] = {}
         self._context: object = None
 
@@ -78,6 +79,11 @@ class Growing:
     def lines(self) -> int:
         """Whole lines so far."""
         return self._passed + self._cutter.line - 1
+
+    @property
+    def position(self) -> int:
+        """Bytes of text that were read as whole lines."""
+        return self._cutter.offset
 
     def feed(self, data: bytes, at: float) -> list[Event]:
         """Take bytes that were read at `at`, in seconds; the events of the lines that they complete."""
@@ -100,6 +106,18 @@ class Growing:
         self._raw, self._decoder = b"", None
         return self._fresh()
 
+    @property
+    def pending(self) -> bool:
+        """Is there a line without its end, or a traceback that may go on?"""
+        return bool(self._cutter.pending) or self._lines.open
+
+    def ripe(self, at: float) -> bool:
+        """Has something that was not whole waited long enough to be told, and was not told yet?"""
+        traceback = self._lines.open and self._due(at) and self._told[0] != self._open_since
+        half = self._pending(at)
+        # The last state of a progress bar is no half line.
+        return traceback or (half is not None and b"\r" not in half and self._told[1] != self._half_since)
+
     def waits(self, at: float) -> bool:
         """Is something read that `reading` will only tell later?"""
         return bool(self._pending(at) is None and self._cutter.pending) or (self._lines.open and not self._due(at))
@@ -109,9 +127,11 @@ class Growing:
         self._lines.catch_up()
         rest = self._cutter.pending + (self._raw or b"") if at is None else self._pending(at) or b""
         lines, tail, head = self._lines, [*self._tail], self._head
+        due = self._lines.open and (at is None or self._due(at))
+        self._told = (self._open_since if due else self._told[0], self._half_since if rest else self._told[1])
         if self._held == b"" and rest:
             lines, tail, head = self._reread(rest)
-        elif rest or (self._lines.open and (at is None or self._due(at))):
+        elif rest or due:
             lines = self._lines.fork()
             for segment in self._rest(rest):
                 lines.feed(segment)
@@ -126,7 +146,7 @@ class Growing:
         """Text in UTF-8, as `probes.files.stream.chunks` gives it."""
         if self._raw is not None:
             raw = self._raw = self._raw + data
-            if not last and (len(raw) < 4 or (raw[: len(ERROR_FILE)] == ERROR_FILE and len(raw) <= CHUNK)):
+            if not last and (len(raw) < 4 or (ERROR_FILE.startswith(raw[: len(ERROR_FILE)]) and len(raw) <= CHUNK)):
                 told = error_file(raw) if len(raw) > 4 else None
                 if told is None:
                     return b""
@@ -201,7 +221,7 @@ class Growing:
 
     def _reread(self, data: bytes) -> tuple[Lines, list[Segment], list[str]]:
         """All of it at once, where there is no whole line yet."""
-        tail = [*segments([error_file(data) or data])]
+        tail = [*segments(chunks(error_file(data) or data, lambda _: None) if self._raw else [data])]
         head = head_of(tail[0].units) if tail else []
         lines = self._new(style_of(head))
         for segment in tail:
