@@ -265,6 +265,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "layouts.time": ("{likely} s ({low}–{high})", "{likely} 秒（{low}–{high}）"),
     "layouts.bubble": ("bubble {share}", "气泡 {share}"),
     "layouts.problem": ("No layout can be searched for: {why}", "无法搜索布局：{why}"),
+    "layouts.gpu": (" · [e] {example}", " · [e] {example}"),
     "layouts.none": ("None of {considered} layouts may fit.", "{considered} 种布局均放不下。"),
     "layouts.found": (
         "{layouts} legal layouts, {considered} with micro-batch and recomputation; {certain} fit for certain.",

@@ -41,7 +41,8 @@ class Layout:
 class Layouts:
     """options: those that fit for certain first, each fastest first. considered: with chunks, micro-batch and
     recomputation; stopped: time was up before all were looked at; like: the GPU whose speed ordered them, where the
-    job's is not known; problem: why there are none."""
+    job's is not known; problem: why there are none, missing: the facts without which there is no job to search for; held:
+    settings that were kept as they are."""
 
     options: tuple[Layout, ...] = ()
     layouts: int = 0
@@ -50,6 +51,7 @@ class Layouts:
     stopped: bool = False
     like: str = ""
     problem: str = ""
+    missing: tuple[str, ...] = ()
     held: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -81,7 +83,7 @@ def find_layouts(
         return Layouts(problem=str(error), held=fixed)
     options = _options(today, base, found, calibration)
     return Layouts(
-        options, found.layouts, found.considered, found.certain, found.stopped, "" if timed else STAND_IN, "", fixed
+        options, found.layouts, found.considered, found.certain, found.stopped, "" if timed else STAND_IN, held=fixed
     )
 
 

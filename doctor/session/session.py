@@ -126,9 +126,11 @@ def planned_as_is(session: Session) -> Planned:
     return session.planned or as_it_is(session.report.store, **session.given)
 
 
-def with_layouts(session: Session, told: Callable[[int], bool] | None = None, seconds: float | None = None) -> Session:
-    """The session with other layouts for its job; takes up to a few seconds. `told` hears how many were considered, and
-    ends the search by giving False."""
+def search_layouts(
+    session: Session, told: Callable[[int], bool] | None = None, seconds: float | None = None
+) -> Layouts:
+    """Other layouts for the session's job; takes up to a few seconds. `told` hears how many were considered, and ends
+    the search by giving False."""
     from doctor.planner.search import VARIED
     from doctor.session import layouts
     from doctor.session.plan import measured
@@ -136,13 +138,16 @@ def with_layouts(session: Session, told: Callable[[int], bool] | None = None, se
     planned = planned_as_is(session)
     job = planned.understood.job
     if job is None or planned.before is None:
-        missing = ", ".join(name.removeprefix("config.") for name in planned.understood.missing)
-        return replace(session, layouts=layouts.Layouts(problem=planned.understood.problem or missing))
+        return layouts.Layouts(problem=planned.understood.problem, missing=planned.understood.missing)
     held = {name: value for name, value in session.own.items() if name not in VARIED}
-    found = layouts.find_layouts(
+    return layouts.find_layouts(
         job, planned.understood.framework, held, told, measured(session.report.store, job),
         layouts.SECONDS if seconds is None else seconds,
     )  # fmt: skip
+
+
+def with_layouts(session: Session, found: Layouts) -> Session:
+    """The session with what a search found, to take one of them."""
     return replace(session, layouts=found)
 
 

@@ -43,16 +43,20 @@ def cost(job: Assessment, lang: str) -> str:
 
 def summary(found: Layouts, lang: str) -> str:
     """What the search came to, in a sentence or two."""
+    if found.missing:
+        names = ", ".join(name.removeprefix("config.") for name in found.missing)
+        told = say(lang, "layouts.problem", why=say(lang, "missing.why", names=names))
+        return told + (say(lang, "layouts.gpu", example="gpu=H100") if "config.gpu_model" in found.missing else "")
     if found.problem:
         return say(lang, "layouts.problem", why=found.problem)
     if not found.options:
         return say(lang, "layouts.none", considered=found.considered)
-    told = [say(lang, "layouts.found", layouts=found.layouts, considered=found.considered, certain=found.certain)]
+    parts = [say(lang, "layouts.found", layouts=found.layouts, considered=found.considered, certain=found.certain)]
     if found.stopped:
-        told.append(say(lang, "layouts.stopped"))
+        parts.append(say(lang, "layouts.stopped"))
     if found.like:
-        told.append(say(lang, "layouts.like", gpu=found.like, example="gpu=H100"))
-    return (" " if lang == "en" else "").join(told)
+        parts.append(say(lang, "layouts.like", gpu=found.like, example="gpu=H100"))
+    return (" " if lang == "en" else "").join(parts)
 
 
 def unfit(planned: Planned | None) -> bool:

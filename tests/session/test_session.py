@@ -9,7 +9,17 @@ import pytest
 from doctor.rulebase.load import load_rulebase
 from doctor.session.analyze import read_paths
 from doctor.session.answers import Answers
-from doctor.session.session import Session, begin, chosen, in_words, laid_out, tuned, untuned, with_layouts
+from doctor.session.session import (
+    Session,
+    begin,
+    chosen,
+    in_words,
+    laid_out,
+    search_layouts,
+    tuned,
+    untuned,
+    with_layouts,
+)
 from doctor.views.fix import fix_of
 from tests.session.test_plan import FLAGS, OOM
 
@@ -68,7 +78,7 @@ def test_own_settings_win_over_a_remedy_and_that_is_named(session: Session) -> N
 
 def test_layouts_are_found_and_one_is_taken(session: Session) -> None:
     told: list[int] = []
-    after = with_layouts(session, lambda considered: not told.append(considered))
+    after = with_layouts(session, search_layouts(session, lambda considered: told.append(considered) is None))
     found = after.layouts
     assert found and found.options and told and not found.stopped
     assert found.like  # which GPU it is was not told: no times
@@ -81,23 +91,24 @@ def test_layouts_are_found_and_one_is_taken(session: Session) -> None:
 
 
 def test_the_gpu_that_a_person_names_gives_times(session: Session) -> None:
-    after = with_layouts(tuned(session, "gpu=H100"))
+    named = tuned(session, "gpu=H100")
+    after = with_layouts(named, search_layouts(named))
     assert after.planned and after.planned.before and after.planned.before.time
     assert after.layouts and not after.layouts.like
     assert all(option.job.time for option in after.layouts.options)
 
 
 def test_a_search_ends_when_its_time_is_up(session: Session) -> None:
-    found = with_layouts(session, seconds=0.0).layouts
-    assert found and (found.stopped or found.problem)
+    found = search_layouts(session, seconds=0.0)
+    assert found.stopped or found.problem
 
 
 def test_what_is_missing_for_a_layout_is_named(tmp_path: Path) -> None:
     (tmp_path / "rank0.log").write_text(OOM)
     (tmp_path / "train.sh").write_text(FLAGS.replace("--num-layers 32 --hidden-size 4096 ", ""))
     bare = begin(read_paths([tmp_path], load_rulebase(())), Answers())
-    found = with_layouts(bare).layouts
-    assert found and not found.options and found.problem
+    found = search_layouts(bare)
+    assert not found.options and found.missing
     assert tuned(bare, "tp=4").refused
 
 
