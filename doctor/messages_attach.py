@@ -18,6 +18,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "attach.dumped": ("--dump {path}: taken of {text}", "--dump {path}：已获取 {text}"),
     "attach.not_dumped": ("--dump {path}: {text}", "--dump {path}：{text}"),
+    "attach.no_job": (
+        "--dump {path}: no job on this node is seen to write these logs; name it with --pid or --slurm",
+        "--dump {path}：本节点上未见写这些日志的作业；请用 --pid 或 --slurm 指明",
+    ),
     "attach.dump_partial": (
         "{path}: holds dumps of a part of the job; gather those of all nodes there and run: pdoctor analyze {path}",
         "{path}：只有作业一部分的 dump；请汇集所有节点的 dump 后运行：pdoctor analyze {path}",

@@ -3,9 +3,11 @@ of its process groups ends it. What they say goes into the diagnosis."""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from doctor.facts.model import Fact
@@ -19,6 +21,7 @@ from probes.files.stacks.facts import names
 from probes.live.dumps.flight import dump_flight_recorders
 from probes.node.interface.host import Host
 from probes.node.interface.processes import Job, ranks_here
+from probes.node.job import logs_of
 
 FLIGHT, STACKS = "flight-recorder", "stacks"
 KINDS = (FLIGHT, STACKS)
@@ -46,13 +49,15 @@ def suspected(store: FactStore) -> Hang | None:
 
 @dataclass(slots=True, eq=False)
 class Dumps:
-    """Hears announcements, and takes dumps of `kinds` in a thread of its own; `host` names the job.
+    """Hears announcements, and takes dumps of `kinds` in a thread of its own.
 
-    `feed` is given the facts and `told` how it went, from that thread.
+    The job is the one that `host` names by process or number, else the one that writes a file of `followed`: no other
+    job of the node is touched. `feed` is given the facts and `told` how it went, from that thread.
     """
 
     kinds: Sequence[str]
     host: Host
+    followed: Callable[[], Iterable[str]]
     told: Told
     feed: Feed
     clock: Callable[[], float] = time.time
@@ -90,18 +95,28 @@ class Dumps:
     def take(self) -> None:
         """Takes the dumps now."""
         try:
-            ranks = ranks_here(self.host)
+            job = self._job()
         except OSError as error:
-            self._says("attach.not_dumped", " ".join(self.kinds), error.strerror or str(error))
+            self._says("attach.not_dumped", ", ".join(self.kinds), error.strerror or str(error))
             return
-        job = next((job for job in ranks.jobs if job.ranks == ranks.job), None)
         if job is None:
-            self._says("attach.not_dumped", ", ".join(self.kinds), "no process of the job is seen on this node")
+            self.told(Note("attach.no_job", ", ".join(self.kinds)))
             return
         if FLIGHT in self.kinds:
             self._flight(job)
         if STACKS in self.kinds:
             self._stacks(job)
+
+    def _job(self) -> Job | None:
+        ranks = ranks_here(self.host)
+        if self.host.pid or self.host.job:
+            return next((job for job in ranks.jobs if job.ranks == ranks.job), None)
+        files = {os.path.realpath(path) for path in self.followed()}
+        return next((job for job in ranks.jobs if not files.isdisjoint(self._written(job))), None)
+
+    def _written(self, job: Job) -> Iterator[str]:
+        with suppress(OSError):
+            yield from (os.path.realpath(self.host.path(path)) for path in logs_of(self.host, job))
 
     def _flight(self, job: Job) -> None:
         flight = dump_flight_recorders(self.host, job.ranks)

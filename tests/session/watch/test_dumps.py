@@ -58,8 +58,8 @@ def dumps() -> dict[int, str]:
 
 
 @contextmanager
-def ranks(folder: Path, hows: Mapping[int, str], size: int = 4) -> Iterator[str]:
-    """Processes that say they are ranks; gives the name of their job."""
+def ranks(folder: Path, hows: Mapping[int, str], size: int = 4, log: Path | None = None) -> Iterator[str]:
+    """Processes that say they are ranks, and have `log` open; gives the name of their job."""
     name, texts = f"dumps-{folder.name}-{os.getpid()}", dumps()
     with ExitStack() as stack:
         for rank, how in hows.items():
@@ -68,8 +68,14 @@ def ranks(folder: Path, hows: Mapping[int, str], size: int = 4) -> Iterator[str]
                 "LOCAL_WORLD_SIZE": str(len(hows)), "DUMP": texts[rank],
                 "TORCH_NCCL_DEBUG_INFO_PIPE_FILE": str(folder / "pipe_"), "TORCH_FR_DUMP_TEMP_FILE": str(folder / "fr_"),
             }  # fmt: skip
+            errors = stack.enter_context((log or folder / "errors").open("ab"))
+            errors.write(b"rank\n")
+            errors.flush()
             process = subprocess.Popen(
-                [sys.executable, "-c", RECORDER, how], env={**os.environ, **own}, stdout=subprocess.PIPE
+                [sys.executable, "-c", RECORDER, how],
+                env={**os.environ, **own},
+                stdout=subprocess.PIPE,
+                stderr=errors,
             )
             stack.callback(process.wait)
             stack.callback(process.kill)
@@ -93,7 +99,7 @@ class Fed:
         self.done.set()
 
     def dumps(self, name: str, *kinds: str) -> Dumps:
-        return Dumps(kinds, replace(this_host(), job=name), self.notes.append, self.feed)
+        return Dumps(kinds, replace(this_host(), job=name), list, self.notes.append, self.feed)
 
 
 def test_every_rank_dumps_and_the_rank_they_wait_for_is_known(tmp_path: Path) -> None:
@@ -141,7 +147,22 @@ def test_a_job_that_offers_nothing_is_told_so_and_no_job_too(tmp_path: Path) -> 
     told = fed.dumps("no such job", FLIGHT)
     told.take()
     told.close()
-    assert [note.key for note in fed.notes] == ["attach.not_dumped"]
+    assert [note.key for note in fed.notes] == ["attach.no_job"]
+
+
+def test_the_job_is_the_one_that_writes_the_logs_and_no_other(tmp_path: Path) -> None:
+    own, other = tmp_path / "own", tmp_path / "other"
+    own.mkdir()
+    other.mkdir()
+    with ranks(own, {0: "answers"}, size=1, log=own / "job.log"), ranks(other, {0: "answers"}, size=1):
+        for followed, seen_there in (([own / "job.log"], True), ([other / "job.log"], False)):
+            fed = Fed()
+            told = Dumps([FLIGHT], this_host(), lambda paths=followed: map(str, paths), fed.notes.append, fed.feed)  # type: ignore[misc]
+            told.take()
+            told.close()
+            assert bool(fed.facts) == seen_there
+    assert not (other / "fr_0").exists()
+    assert [note.key for note in fed.notes] == ["attach.no_job"]
 
 
 @pytest.mark.skipif(not PYTHON, reason="torch is not installed, and it makes the ranks")
