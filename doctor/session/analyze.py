@@ -135,8 +135,8 @@ def configs_of(files: Sequence[File], inputs: Sequence[Input]) -> tuple[tuple[st
     return tuple(found)
 
 
-def judge(material: Material, answers: Answers) -> Report:
-    """The diagnosis of what was read and what a person said."""
+def judge(material: Material, answers: Answers, *, planning: bool = True) -> Report:
+    """The diagnosis of what was read and what a person said. Without `planning` no remedy is planned or written."""
     base = material.loaded.base
     store = FactStore([*material.facts, *answers.facts], material.events)
     broken = [Note("derivation.failed", "", {"reason": reason}) for reason in run_derivations(store)]
@@ -144,7 +144,7 @@ def judge(material: Material, answers: Answers) -> Report:
     if diagnosis.verdict is Verdict.HEALTHY and unread(material.inputs, material.facts):
         diagnosis = replace(diagnosis, verdict=Verdict.UNDETERMINED)
     patches = patched(diagnosis, store, base)
-    plan = _planned(diagnosis, store, patches)
+    plan = _planned(diagnosis, store, patches) if planning else None
     taken = suggested(diagnosis, plan)
     return Report(
         inputs=material.inputs,
@@ -156,7 +156,7 @@ def judge(material: Material, answers: Answers) -> Report:
         patched=patches,
         planned=plan,
         taken=taken,
-        edits=edits_of(taken, material, diagnosis, store, patches, plan),
+        edits=edits_of(taken, material, diagnosis, store, patches, plan) if planning else None,
     )
 
 
