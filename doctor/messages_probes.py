@@ -55,6 +55,7 @@ NODE: Sequence[tuple[str, str]] = (
     (r"no NVIDIA driver here: (?P<name>\S+) is not found", "此处没有 NVIDIA 驱动：找不到 {name}"),
     (r"the Python package (?P<name>\S+) is not installed", "未安装 Python 包 {name}"),
     (r"gave no answer within (?P<n>[\d.]+) s", "{n} 秒内没有回应"),
+    (r"was skipped", "已跳过"),
     (r"(?P<name>.*) gave no answer within (?P<n>[\d.]+) s", "{name} 在 {n} 秒内没有回应"),
     (r"no GPU here reports events to NVML", "此处的 GPU 不向 NVML 报告事件"),
     (r"the probe broke: (?P<why>.*)", "探针出错：{why}"),

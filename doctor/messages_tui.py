@@ -75,6 +75,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "tui.key.quit": ("quit", "退出"),
     "tui.key.add": ("add files", "添加文件"),
     "tui.key.again": ("look again", "重新查看"),
+    "tui.key.skip": ("skip", "跳过"),
     "tui.key.open": ("open", "打开"),
     "tui.key.take": ("take", "选用"),
     "tui.key.why": ("why", "为什么"),
@@ -95,6 +96,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "tui.collect.facts": ("{n} facts", "{n} 项事实"),
     "tui.collect.failed": ("could not be read: {reason}", "无法读取：{reason}"),
     "tui.collect.path": ("File, folder or archive to add", "要添加的文件、文件夹或归档"),
+    "tui.collect.running": ("{done} of {most} s", "{done}/{most} 秒"),
     "tui.collect.gaps": ("Could not be seen", "未能查看"),
     "tui.collect.none": ("{path} does not exist", "{path} 不存在"),
     # findings
@@ -204,6 +206,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "tui.help.key.findings": ("the finding before or after", "上一条或下一条结论"),
     "tui.help.key.add": ("add a file or folder", "添加文件或文件夹"),
     "tui.help.key.again": ("look again", "重新查看"),
+    "tui.help.key.skip": ("wait for this probe no longer", "不再等待此项"),
     "tui.help.key.undo": ("take back the last answer", "撤回上一个回答"),
     "tui.help.key.ranks": ("all ranks at one look", "一览所有 rank"),
     "tui.help.key.copy": ("copy the fix (also written to a file)", "复制修复（同时写入文件）"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol
 
 from doctor.rulebase.load import Loaded
 from doctor.session.analyze import Material, read_paths
 from doctor.session.item import Item, Told
-from doctor.session.node import Host, Outcome, look, read_node
+from doctor.session.node import Host, Outcome, known_probes, look, read_node
 
 
 class Source(Protocol):
@@ -24,6 +24,9 @@ class Source(Protocol):
 
     def collect(self, told: Told) -> Material:
         """Reads it all; raises InputError. `told` hears of each item as it changes."""
+
+    def skip(self, name: str) -> None:
+        """Waits no longer for an item that is being looked at."""
 
     def adding(self, path: str) -> Source:
         """The same and one more path."""
@@ -49,6 +52,9 @@ class Files:
             told(Item(path, "done"))
         return material
 
+    def skip(self, name: str) -> None:
+        """What was named is read: a person who does not want that leaves it out."""
+
     def adding(self, path: str) -> Files:
         """Without those that are not there: a person corrects a wrong name by adding the right one."""
         there = tuple(known for known in self.paths if "://" in known or os.path.exists(known))
@@ -63,6 +69,7 @@ class Node:
     host: Host
     paths: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    skipped: set[str] = field(default_factory=set, compare=False)
     node: ClassVar[bool] = True
 
     def collect(self, told: Told) -> Material:
@@ -71,13 +78,20 @@ class Node:
             state = "done" if not gaps else "partial" if found else "failed"
             told(Item(outcome.spec.name, state, outcome.seconds, reasons=tuple(gaps)))
 
-        outcomes = look(self.host, self.names, ended)
+        self.skipped.clear()
+        for name, spec in known_probes().items():
+            if not self.names or name in self.names:
+                told(Item(name, most=spec.time_on(self.host)))
+        outcomes = look(self.host, self.names, ended, self.skipped)
         for path in self.paths:
             told(Item(path))
         material = read_node(outcomes, self.loaded, self.paths)
         for path in self.paths:
             told(Item(path, "done"))
         return material
+
+    def skip(self, name: str) -> None:
+        self.skipped.add(name)
 
     def adding(self, path: str) -> Node:
         return replace(self, paths=(*self.paths, path))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 
 from doctor.facts.model import Fact, Quality
 from doctor.rulebase.load import Loaded
@@ -39,6 +41,9 @@ __all__ = [
 
 MOST_GIVEN = 50_000
 """Facts and files one probe may give."""
+
+TICK = 0.1
+"""Seconds after which it is looked again which probes a person wants to wait for no longer."""
 
 Told = Callable[["Outcome"], None]
 
@@ -85,30 +90,45 @@ def known_probes() -> dict[str, ProbeSpec]:
     return {probe.SPEC.name: probe.SPEC for probe in probes()}
 
 
-def look(host: Host, names: Sequence[str] = (), told: Told | None = None) -> list[Outcome]:
-    """Runs the probes called `names`, or all, at the same time; each has the time its description gives it.
+def look(
+    host: Host, names: Sequence[str] = (), told: Told | None = None, skipped: Container[str] = ()
+) -> list[Outcome]:
+    """Runs the probes called `names`, or all, at the same time; each has the time its description gives it, or until
+    its name is among those `skipped`, which may grow meanwhile.
 
     A probe that does not end in time or that breaks leaves what it found before, and a failed fact that says so.
     """
-    return run_side_by_side([probe for probe in probes() if not names or probe.SPEC.name in names], host, told)
+    chosen = [probe for probe in probes() if not names or probe.SPEC.name in names]
+    return run_side_by_side(chosen, host, told, skipped)
 
 
-def run_side_by_side(chosen: Sequence[Probe], host: Host, told: Told | None = None) -> list[Outcome]:
-    """How each of the probes went, in their order; `told` hears of each."""
-    running = [_Running(probe, host) for probe in chosen]
-    outcomes = []
-    for one in running:
-        outcomes.append(one.outcome())
-        if told is not None:
-            told(outcomes[-1])
-    return outcomes
+def run_side_by_side(
+    chosen: Sequence[Probe], host: Host, told: Told | None = None, skipped: Container[str] = ()
+) -> list[Outcome]:
+    """How each of the probes went, in their order; `told` hears of each when it has ended."""
+    ends: SimpleQueue[None] = SimpleQueue()
+    waiting = {number: _Running(probe, host, ends) for number, probe in enumerate(chosen)}
+    outcomes: dict[int, Outcome] = {}
+    while waiting:
+        with suppress(Empty):
+            ends.get(timeout=max(min(TICK, *(one.left for one in waiting.values())), 0.0))
+        for number, one in list(waiting.items()):
+            skip = one.name in skipped
+            if one.ended or skip or one.left <= 0:
+                del waiting[number]
+                outcomes[number] = one.outcome(skip)
+                if told is not None:
+                    told(outcomes[number])
+    return [outcomes[number] for number in range(len(chosen))]
 
 
 class _Running:
     """A probe at work in a thread of its own, which nothing waits for once its time is over."""
 
-    def __init__(self, probe: Probe, host: Host) -> None:
-        self._probe, self._host = probe, host
+    def __init__(self, probe: Probe, host: Host, ends: SimpleQueue[None]) -> None:
+        self._probe, self._host, self._ends = probe, host, ends
+        self._seconds = probe.SPEC.time_on(host)
+        self.name, self.ended = probe.SPEC.name, False
         self._given: list[Fact | Text | Place] = []
         self._broken = ""
         self._begin = self._end = time.monotonic()
@@ -125,13 +145,21 @@ class _Running:
         except Exception as error:
             self._broken = f"the probe broke: {type(error).__name__}: {error}"
         self._end = time.monotonic()
+        self.ended = True
+        self._ends.put(None)
 
-    def outcome(self) -> Outcome:
-        spec, seconds = self._probe.SPEC, self._probe.SPEC.time_on(self._host)
-        self._thread.join(max(self._begin + seconds - time.monotonic(), 0.0))
-        late = self._thread.is_alive()
+    @property
+    def left(self) -> float:
+        """Seconds that it still has."""
+        return self._begin + self._seconds - time.monotonic()
+
+    def outcome(self, skipped: bool = False) -> Outcome:
+        """What it has found so far; all of it where it has ended."""
+        spec, late = self._probe.SPEC, not self.ended
         given = list(self._given)
-        reason = f"gave no answer within {seconds:g} s" if late else self._broken
+        reason = self._broken
+        if late:
+            reason = "was skipped" if skipped else f"gave no answer within {self._seconds:g} s"
         if reason:
             given.append(failed(f"probe.{spec.name}", reason, self._host.node))
         return Outcome(

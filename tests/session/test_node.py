@@ -11,7 +11,7 @@ from doctor.facts.model import Fact
 from doctor.rulebase.load import load_rulebase
 from doctor.session.analyze import judge
 from doctor.session.answers import Answers
-from doctor.session.node import known_probes, look, read_node, run_side_by_side
+from doctor.session.node import Outcome, known_probes, look, read_node, run_side_by_side
 from probes.node.interface.host import Host
 from probes.node.interface.model import Given, Place, ProbeSpec, Text, measured
 
@@ -26,10 +26,11 @@ class Scripted:
     items: list[Given] = field(default_factory=list)
     sleeps: float = 0.0
     breaks: bool = False
+    seconds: float = 0.3
 
     @property
     def SPEC(self) -> ProbeSpec:
-        return ProbeSpec(self.name, "", ("node.cpus",), seconds=0.3)
+        return ProbeSpec(self.name, "", ("node.cpus",), seconds=self.seconds)
 
     def probe(self, host: Host) -> Iterator[Given]:
         yield from self.items
@@ -48,6 +49,22 @@ def test_one_that_breaks_or_hangs_costs_its_own_part_only() -> None:
     assert (good.found, good.gaps) == ([CPUS], [])
     assert broken.found == [CPUS] and "ZeroDivisionError: no" in broken.gaps[0]
     assert late.found == [CPUS] and late.gaps == ["gave no answer within 0.3 s"]
+
+
+def test_one_that_a_person_skips_is_waited_for_no_longer_and_each_is_told_when_it_ends() -> None:
+    told: list[str] = []
+    skipped: set[str] = set()
+
+    def hear(outcome: Outcome) -> None:
+        told.append(outcome.spec.name)
+        skipped.add("long")
+
+    long, short = run_side_by_side(
+        [Scripted("long", [CPUS], sleeps=30, seconds=600), Scripted("short", [CPUS])], HOST, hear, skipped
+    )
+    assert told == ["short", "long"]
+    assert long.found == [CPUS] and long.gaps == ["was skipped"]
+    assert short.gaps == []
 
 
 def test_texts_and_files_are_read_like_files_that_were_given(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -29,11 +30,16 @@ from doctor.views.tui.step import STEPS, StepScreen
 if TYPE_CHECKING:  # what reads and judges is imported beside the screen, which stands there before
     from doctor.session.answers import Answers
     from doctor.session.collecting import Source
+    from doctor.session.layouts import Layouts
     from doctor.session.saved import Saved
     from doctor.session.session import Session
 
 DIM = 0.65
 """How much of its colour a dim text keeps: with Textual's half it has less contrast than the 4.5 : 1 of WCAG 2.2."""
+
+
+TOLD = 0.2
+"""Seconds between two figures of a search that runs."""
 
 
 class PdoctorApp(App[int]):
@@ -66,14 +72,21 @@ class PdoctorApp(App[int]):
         self.items: dict[str, Item] = {}
         self.failure = ""
         self.looking = False
-        self._turn = 0
+        self._turn, self._begin = 0, 0.0
         self.finding = ""
         """The rule whose proof is shown, or `event` and a number; empty for the first root."""
+        self.searching: int | None = None
+        """How many layouts were considered, while some are searched for."""
         self._trail: list[str] = []
         self._screens: dict[str, StepScreen] = {}
 
     def say(self, key: str, **values: object) -> str:
         return say(self.lang, key, **values)
+
+    @property
+    def waited(self) -> float:
+        """Seconds since it was begun to look."""
+        return time.monotonic() - self._begin
 
     @property
     def job_name(self) -> str:
@@ -112,7 +125,7 @@ class PdoctorApp(App[int]):
     def collect(self) -> None:
         """Reads everything, beside the screen; once more where that goes on already, and only the last one counts."""
         self.items, self.failure = {}, ""
-        self.looking, self._turn = True, self._turn + 1
+        self.looking, self._turn, self._begin = True, self._turn + 1, time.monotonic()
         threading.Thread(target=self._collect, args=(self.source, self._turn), name="collect", daemon=True).start()
         self.renew()
 
@@ -160,21 +173,24 @@ class PdoctorApp(App[int]):
         self.renew()
         saved, self._saved = self._saved, None
         if saved is not None:  # the first time, what was saved is taken up again
-            from doctor.session.session import chosen
+            from doctor.session.session import chosen, tuned
 
             if saved.chosen is not None:
-                self.session = chosen(session, saved.chosen)
+                session = chosen(session, saved.chosen)
+            self.session = tuned(session, saved.settings) if saved.settings else session
             if saved.step in STEPS:
                 self.go(saved.step)
 
     def saved(self) -> Saved:
         """What is needed to go on later."""
         from doctor.session.saved import Saved
+        from doctor.session.session import in_words
 
         session = self.session
         paths = tuple(path if "://" in path else str(Path(path).absolute()) for path in self.source.paths)
         answers, names = (session.answers, session.chosen) if session else (self.told, None)
-        return Saved(paths, self.source.node, answers, names, self._here() or STEPS[0])
+        settings = in_words(session) if session else ""
+        return Saved(paths, self.source.node, answers, names, self._here() or STEPS[0], settings)
 
     def renew(self) -> None:
         if isinstance(self.screen, StepScreen):
@@ -197,6 +213,38 @@ class PdoctorApp(App[int]):
             from doctor.session.session import chosen
 
             self.update(chosen(self.session, names))
+
+    def find_layouts(self) -> None:
+        """Searches for other layouts of the job, beside the screen."""
+        if self.session is not None and self.searching is None:
+            self.searching = 0
+            self.renew()
+            threading.Thread(target=self._find, args=(self.session,), name="layouts", daemon=True).start()
+
+    def _find(self, session: Session) -> None:
+        from doctor.session.session import search_layouts
+
+        told = time.monotonic()
+
+        def going(considered: int) -> bool:
+            nonlocal told
+            if time.monotonic() - told > TOLD:
+                told = time.monotonic()
+                self._from_thread(self._considered, considered)
+            return self.is_running
+
+        self._from_thread(self._found, search_layouts(session, going))
+
+    def _considered(self, considered: int) -> None:
+        self.searching = considered
+        self.renew()
+
+    def _found(self, found: Layouts) -> None:
+        from doctor.session.session import with_layouts
+
+        self.searching = None
+        if self.session is not None:
+            self.update(with_layouts(self.session, found))
 
     def action_undo(self) -> None:
         if self.session is not None:

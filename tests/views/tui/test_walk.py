@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from doctor.session.analyze import Material
+from doctor.session.inputs import InputError
 from doctor.session.item import Item, Told
+from doctor.session.notes import Note
 from doctor.session.saved import Saved
 from probes.node.interface.host import run
 from tests.views.tui.walker import SAMPLE, Walker, walk
@@ -206,6 +209,8 @@ class Slow:
         run(["sleep", self.seconds], 3000)
         raise AssertionError("was not ended")
 
+    def skip(self, name: str) -> None: ...
+
     def adding(self, path: str) -> Slow:
         return self
 
@@ -219,6 +224,39 @@ def running(seconds: str) -> bool:
         except OSError:
             continue
     return False
+
+
+def test_probes_are_seen_while_they_run_and_a_slow_one_is_skipped(tmp_path: Path) -> None:
+    source = Patient()
+
+    async def act(person: Walker) -> None:
+        await person.until(lambda: "stacks" in person.screen)
+        assert "of 30 s" in person.screen and "skip" in person.screen
+        await person.press("down", "s")
+        await person.until(lambda: person.app.failure)
+        assert "skip" not in person.screen.splitlines()[-1]
+
+    walk(act, folder=tmp_path, source=source, ready=False)
+    assert source.skipped == ["stacks"]
+
+
+class Patient(Slow):
+    """Waits for its second probe until that is skipped."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.skipped: list[str] = []
+        self._gone_on = Event()
+
+    def collect(self, told: Told) -> Material:
+        told(Item("gpu", "done", 0.1))
+        told(Item("stacks", most=30.0))
+        self._gone_on.wait(60)
+        raise InputError(Note("input.missing", "nowhere"))
+
+    def skip(self, name: str) -> None:
+        self.skipped.append(name)
+        self._gone_on.set()
 
 
 def test_what_a_log_holds_stays_in_its_pane(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import on
 from textual.containers import Horizontal
@@ -30,6 +31,7 @@ class CollectScreen(StepScreen):
     KEYS: ClassVar[tuple[Key, ...]] = (
         Key("a", "add", "add"),
         Key("r", "again", "again"),
+        Key("s", "skip", "skip"),
         Key("enter", "app.next", "next", show=False),
     )
     DEFAULT_CSS = """
@@ -40,7 +42,16 @@ class CollectScreen(StepScreen):
     def body(self) -> Iterable[Widget]:
         yield Horizontal(Rows(id="items"), PageView(id="read"), classes="body")
 
+    def on_mount(self) -> None:
+        self.set_interval(1.0, self._tick)
+
+    def _tick(self) -> None:
+        """Seconds go on."""
+        if self.pdoctor.looking:
+            self.query_one("#items", Rows).refresh()
+
     def fill(self) -> None:
+        self.refresh_bindings()
         items = list(self.pdoctor.items.values())
         rows = [Row(item.name, partial(self._line, item), item.name) for item in items]
         self.query_one("#items", Rows).show(rows)
@@ -58,11 +69,13 @@ class CollectScreen(StepScreen):
         line = Text().append(f"{symbol} ", style)
         line.append(visible(item.name), "")
         told = f"{item.seconds:.1f} s" if item.seconds is not None else ""
+        if item.state == "running" and item.most:
+            told = self.say("tui.collect.running", done=f"{self.pdoctor.waited:.0f}", most=f"{item.most:.0f}")
         if item.state == "running" and item.total > 1:
             done = BAR * item.done // item.total
             told = f"{item.done}/{item.total} {'█' * done}{'░' * (BAR - done)}"
-        line.truncate(max(width - SECONDS - 1, 8), overflow="ellipsis")
-        line.pad_right(max(width - line.cell_len - len(told) - 1, 1))
+        line.truncate(max(width - max(SECONDS, cell_len(told)) - 1, 8), overflow="ellipsis")
+        line.pad_right(max(width - line.cell_len - cell_len(told) - 1, 1))
         return line.append(told, "dim")
 
     def _read(self, page: Page) -> None:
@@ -112,6 +125,15 @@ class CollectScreen(StepScreen):
                 self.pdoctor.add(path)
 
         self.app.push_screen(AskPath(self.pdoctor.lang), given)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what is being looked at can be skipped."""
+        if action == "skip" and not (self.pdoctor.looking and self.pdoctor.source.node):
+            return False
+        return super().check_action(action, parameters)
+
+    def action_skip(self) -> None:
+        self.pdoctor.source.skip(self.query_one("#items", Rows).key)
 
     def action_again(self) -> None:
         self.pdoctor.collect()
