@@ -19,6 +19,7 @@ AREAS = {
     "PRF": "perf",
     "MOE": "moe",
     "NUM": "numerics",
+    "LIV": "live",
 }
 """The folder of a rule by the letters of its id."""
 

@@ -1,0 +1,118 @@
+"""One log, or the lines of one rank in a log of several: its heartbeat and its trends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from doctor.facts.derive.progress import is_training_bar, number, seconds_of
+from doctor.facts.model import Event, Source
+from doctor.facts.vitals.pulse import FEW, Pulse
+from doctor.facts.vitals.trends import Trends
+
+BEATS = ("progress.step", "progress.bar", "progress.rate", "progress.step_time", "lightning.epoch_bar")
+PAUSES = {
+    "progress.eval_started": "eval",
+    "progress.eval_done": "training",
+    "progress.save_started": "save",
+    "progress.save_done": "training",
+    "progress.loading": "load",
+    "progress.preparing_data": "load",
+    "progress.initializing": "init",
+}
+BEGINS = ("progress.launching", "progress.training_started")
+ENDS = ("progress.finished", "progress.train_summary")
+MEASURES = (
+    *("memory.sample", "host.memory_sample", "deepspeed.memory_usage", "deepspeed.microstep_timers"),
+    *("deepspeed.step_timers", "megatron.timers", "moe.overload", "moe.violation", "moe.balance_loss"),
+    "numerics.overflow_skip",
+)
+OF_INTEREST = frozenset((*BEATS, *PAUSES, *BEGINS, *ENDS, *MEASURES))
+FARTHEST = 100_000
+"""Steps between two lines beyond which the number is no count of steps."""
+
+
+@dataclass(slots=True)
+class Stream:
+    """What is known of one log. `over` is set by the lines that end a run; `first` is when it was first read."""
+
+    run: str
+    path: str
+    rank: int | None
+    first: float
+    host: str | None = None
+    pulse: Pulse = field(default_factory=Pulse)
+    trends: Trends = field(default_factory=Trends)
+    step: int | None = None
+    last: Source | None = None
+    over: bool = False
+    mfu: float | None = None
+    saving: tuple[float, float | None] | None = None
+    save: tuple[float, Source] | None = None
+
+    def take(self, event: Event, at: float) -> None:
+        """Note `event`, which was read at `at`."""
+        self.host = event.host or self.host
+        name = event.name
+        if name in BEATS and (name != "progress.bar" or is_training_bar(event)):
+            self._beat(event, at)
+        elif name in PAUSES:
+            self._pause(event, at)
+        elif name in BEGINS:
+            self._begin(at)
+        elif name in ENDS:
+            self.over = True
+        self.trends.see(event)
+
+    @property
+    def stepping(self) -> bool:
+        """Does this log tell the steps of a run that goes on?"""
+        return self.pulse.beats >= FEW and not self.over
+
+    def _beat(self, event: Event, at: float) -> None:
+        step = number(event, "step")
+        between = 1.0
+        if step is not None:
+            if self.step is not None and step < self.step and number(event, "epoch") is None:
+                self.trends.restart()
+            elif self.step is not None and 1 < step - self.step <= FARTHEST:
+                between = step - self.step
+            self.step = int(step)
+        seconds = seconds_of(event)
+        self.pulse.beat(at, event.time, None if seconds is None else seconds * between)
+        self.last, self.over = event.source, False
+        if (mfu := number(event, "mfu")) is not None:
+            self.mfu = mfu
+        elif (percent := number(event, "mfu_percent")) is not None:
+            self.mfu = percent / 100
+
+    def _pause(self, event: Event, at: float) -> None:
+        self.pulse.milestone(at, PAUSES[event.name])
+        if event.name == "progress.save_started":
+            self.saving = (at, event.time)
+        elif event.name == "progress.save_done":
+            seconds = _lasted(event, at, self.saving)
+            self.saving = None
+            if seconds is not None and (self.save is None or seconds > self.save[0]):
+                self.save = (seconds, event.source)
+
+    def _begin(self, at: float) -> None:
+        """Another attempt in the same file: its first steps are slow again."""
+        self.pulse.milestone(at, "init")
+        if self.pulse.beats:
+            self.pulse.beats, self.step, self.over = 0, None, False
+            self.trends.restart()
+
+
+def _lasted(event: Event, at: float, begun: tuple[float, float | None] | None) -> float | None:
+    """Seconds of a save: as printed, else by the time stamps of its begin and end, else by when they were read."""
+    if (seconds := number(event, "seconds")) is not None:
+        return seconds
+    if (minutes := number(event, "minutes")) is not None:
+        return minutes * 60
+    if (most := number(event, "max_ms")) is not None:
+        return most / 1000
+    if begun is None:
+        return None
+    if event.time is not None and begun[1] is not None:
+        return max(event.time - begun[1], 0.0)
+    return at - begun[0] if at > begun[0] else None

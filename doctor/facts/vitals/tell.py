@@ -1,0 +1,127 @@
+"""Facts from what was seen of the logs of one run: trends, and ranks that differ from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from statistics import median
+
+from doctor.facts.model import Fact, Quality, Source, Value
+from doctor.facts.vitals.growth import Growth
+from doctor.facts.vitals.robust import spread
+from doctor.facts.vitals.stream import Stream
+from doctor.facts.vitals.trends import Trends
+
+MOST_RANKS = 16
+"""Ranks that facts are told of one by one."""
+SLOW = 1.2
+"""A rank is a straggler from this many times the median over the ranks, as in doctor/facts/derive/series.py."""
+APART = 6.0
+"""and this many standard deviations of the ranks away from it."""
+PART = 0.1
+"""Waiting for data counts from this share of a step."""
+ENOUGH = 8
+RANKS = 3
+"""Fewer ranks have no usual value that one of them could differ from."""
+BLOCK = 16
+"""Steps of which the share of waiting is taken at once: a loader that runs empty stops few steps for long."""
+TIMED = {"data": "waiting for data", "compute": "forward pass", "own": "step"}
+"""What ranks print of their own, the most telling first: all wait for the slowest, so whole steps are mostly alike."""
+
+
+def fact(name: str, value: Value, entity: str, sources: Iterable[Source | None] = ()) -> Fact:
+    because = tuple(dict.fromkeys(source for source in sources if source is not None))
+    return Fact(name, value, entity, because[-1] if because else Source("derived"), None, Quality.DERIVED, because)
+
+
+def trends(entity: str, stream: Stream) -> Iterator[Fact]:
+    """What the log that stands for a run tells of it."""
+    own = stream.trends
+    if (speed := own.slower()) is not None and (ratio := speed[1].ratio) is not None:
+        yield fact("live.slowdown", round(ratio, 3), entity, speed[1].sources)
+        yield fact("live.slowdown_of", speed[0], entity, speed[1].sources)
+    if spikes := own.spiking():
+        sources = [source for _, _, source in spikes][-3:]
+        yield fact("live.gradient_spikes", len(spikes), entity, sources)
+        yield fact("live.gradient_spike", round(max(ratio for _, ratio, _ in spikes), 1), entity, sources)
+    if own.fall is not None:
+        ratio, scale, source = own.fall
+        yield fact("live.loss_scale_fall", ratio, entity, [source])
+        yield fact("live.loss_scale", scale, entity, [source])
+    drifts = [(ratio, series) for series in own.experts.values() if (ratio := series.ratio) is not None]
+    if drifts:
+        ratio, series = max(drifts, key=lambda pair: pair[0])
+        yield fact("live.expert_drift", round(ratio, 3), entity, series.sources)
+    yield from _waiting(entity, own)
+    if stream.save is not None:
+        yield fact("live.save_time", round(stream.save[0], 3), entity, [stream.save[1]])
+
+
+def _waiting(entity: str, own: Trends) -> Iterator[Fact]:
+    if min(len(own.data), len(own.own)) < 2 * BLOCK:
+        return
+    late = share(list(own.data)[-BLOCK:], list(own.own)[-BLOCK:])
+    early = share(list(own.data)[:BLOCK], list(own.own)[:BLOCK])
+    yield fact("live.data_share", round(late, 3), entity, [own.last_data])
+    yield fact("live.data_share_before", round(early, 3), entity, [own.last_data])
+
+
+def share(waited: Sequence[float], steps: Sequence[float]) -> float:
+    """Share of the time of steps that is waiting, 0 to 1."""
+    total = sum(steps)
+    return min(sum(waited) / total, 1.0) if total > 0 else 0.0
+
+
+def memory(entity: str, streams: Sequence[Stream]) -> Iterator[Fact]:
+    """Memory that creeps, rank by rank where ranks print their own."""
+    for prefix, growths in (
+        ("live.memory", [(stream, stream.trends.gpu) for stream in streams]),
+        ("live.host_memory", [(stream, stream.trends.host) for stream in streams]),
+    ):
+        yield from _creeping(prefix, entity, growths)
+
+
+def _creeping(prefix: str, entity: str, growths: Sequence[tuple[Stream, Growth]]) -> Iterator[Fact]:
+    found = ((stream, creep) for stream, growth in growths if (creep := growth.creep()) is not None)
+    for stream, creep in islice(found, MOST_RANKS):
+        where = entity if stream.rank is None else f"rank:{stream.rank}"
+        yield fact(f"{prefix}_creep", creep.per_step, where, creep.sources)
+        yield fact(f"{prefix}_used", creep.used, where, creep.sources)
+        yield fact(f"{prefix}_gained", creep.gained, where, creep.sources)
+        percent = stream.trends.percent
+        if prefix == "live.memory" and percent:
+            yield fact("live.memory_limit", creep.used * 100 / percent, where, creep.sources)
+
+
+def straggler(streams: Sequence[Stream]) -> Iterator[Fact]:
+    """The rank whose own times lie above those of the others, where ranks print their own."""
+    ranked = {stream.rank: stream for stream in streams if stream.rank is not None}
+    for measure in TIMED:
+        middles = {
+            rank: median(values)
+            for rank, stream in ranked.items()
+            if len(values := list(getattr(stream.trends, measure))[-BLOCK:]) >= ENOUGH
+        }
+        if len(middles) < RANKS:
+            continue
+        slowest = max(middles, key=lambda rank: middles[rank])
+        others = [value for rank, value in middles.items() if rank != slowest]
+        usual, most = median(others), middles[slowest]
+        if most < SLOW * usual or most <= usual + APART * spread(others, usual):
+            continue
+        steps = ranked[slowest].trends.own
+        if measure == "data" and (not steps or most - usual < PART * median(steps)):
+            continue
+        if max(others) > usual + (most - usual) / 2:
+            continue  # not one rank: they are spread out
+        where = f"rank:{slowest}"
+        sources = [ranked[slowest].last]
+        yield fact("live.slow_rank", True, where, sources)
+        yield fact("live.slow_rank_ratio", round(most / usual, 2) if usual > 0 else 1000.0, where, sources)
+        yield fact(
+            "live.slow_rank_of",
+            TIMED[measure],
+            where,
+            sources,
+        )
+        return

@@ -1,0 +1,83 @@
+"""How long a silence may last: what was usual counts, and before anything is, the time-out."""
+
+from __future__ import annotations
+
+from pytest import approx
+
+from doctor.facts.vitals.pulse import Pulse, allowed
+
+
+def beaten(*gaps: float, stamped: bool = False, printed: float | None = None) -> Pulse:
+    pulse, now = Pulse(), 0.0
+    pulse.beat(now, now if stamped else None, printed)
+    for gap in gaps:
+        now += gap
+        pulse.beat(now, now if stamped else None, printed)
+    return pulse
+
+
+def test_the_usual_gap_is_the_median() -> None:
+    assert beaten(2.0, 2.1, 60.0, 1.9, 2.0).usual == approx(2.0)
+
+
+def test_lines_read_at_once_have_the_rhythm_of_their_stamps_or_of_what_they_print() -> None:
+    pulse = Pulse()
+    for number in range(20):
+        pulse.beat(1000.0, 5.0 * number, None)
+    assert pulse.usual == 5.0
+    pulse = Pulse()
+    for _ in range(20):
+        pulse.beat(1000.0, None, 7.0)
+    assert pulse.usual == 7.0
+
+
+def test_lines_that_a_buffer_holds_back_come_as_rarely_as_the_buffer_is_full() -> None:
+    pulse = Pulse()
+    for block in range(10):
+        for _ in range(30):
+            pulse.beat(60.0 * block, None, 2.0)
+    assert pulse.usual == 60.0
+
+
+def test_the_first_gaps_are_compilation_and_no_pauses() -> None:
+    assert beaten(300.0, 200.0, *[2.0] * 20).plain == 0
+
+
+def test_a_slow_step_is_no_pause() -> None:
+    assert beaten(*[2.0] * 20, 12.0, *[2.0] * 20).plain == 0
+
+
+def test_a_pause_that_the_log_announces() -> None:
+    pulse = beaten(*[2.0] * 20)
+    pulse.milestone(45.0, "save")
+    assert pulse.paused and pulse.longest == 0
+    pulse.beat(100.0, None, None)
+    assert pulse.announced == 60.0
+    # One out of the blue is held against those that are announced.
+    assert pulse.longest == 60.0
+
+
+def test_pauses_that_nothing_announces_are_known_after_some() -> None:
+    gaps = [*[2.0] * 20, 50.0]
+    assert beaten(*gaps, *gaps).longest == 0
+    assert beaten(*gaps, *gaps, *gaps).longest == 50.0
+
+
+def test_where_no_pause_is_known_half_of_the_timeout_is_waited() -> None:
+    assert allowed(2.0, 0.1, 0.0, 600.0) == 300.0
+    assert allowed(2.0, 0.1, 0.0, 600.0, announced=True) == 480.0
+    assert allowed(0.2, 0.01, 0.0, 20.0) == 10.0
+
+
+def test_a_known_pause_may_last_three_times_as_long() -> None:
+    assert allowed(2.0, 0.1, 50.0, 600.0) == 150.0
+    assert allowed(2.0, 0.1, 5.0, 600.0) == 60.0
+    assert allowed(2.0, 0.1, 250.0, 600.0) == 300.0
+
+
+def test_a_pause_longer_than_the_timeout_is_usual_too() -> None:
+    assert allowed(2.0, 0.1, 900.0, 600.0) == 1080.0
+
+
+def test_lines_that_come_rarely_may_be_missed_for_longer() -> None:
+    assert allowed(200.0, 1.0, 0.0, 600.0) == 600.0
