@@ -277,6 +277,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "GPU 型号未知：按 {gpu} 的速度排序，不给出时间。[e] 输入 {example} 即可得到。",
     ),
     "tui.plan.layouts": ("Layout", "布局"),
+    "tui.plan.would": ("what this layout would do", "选用此布局的效果"),
     "tui.plan.find": ("find a layout", "搜索布局"),
     "tui.plan.find.again": ("search again", "重新搜索"),
     "tui.plan.finding": ("searching: {considered} layouts …", "正在搜索：{considered} 种布局……"),
@@ -300,9 +301,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "tui.help.key.edit": ("edit a setting of the job, computed at once", "修改作业的一项设置，立即计算"),
     "tui.help.key.layout": ("find a layout that fits", "搜索放得下的布局"),
     "tui.hint.plan.unfit": (
-        "It does not fit yet: [space] take more   [f] find a layout   [e] edit a setting",
+        "Does not fit yet: [space] take more   [f] find a layout   [e] edit",
         "仍放不下：[space] 选用更多   [f] 搜索布局   [e] 修改设置",
     ),
+    "tui.hint.plan.perhaps": (
+        "May not fit: [space] take more   [f] find a layout   [n] the change",
+        "可能放不下：[space] 选用更多   [f] 搜索布局   [n] 查看修改",
+    ),
+    "tui.hint.plan.refused": ("Not taken: {why}", "未采用：{why}"),
     # wrong usage
     "plan.need": ("--{option} is needed: {what}", "缺少 --{option}：{what}"),
     "plan.from.nothing": (

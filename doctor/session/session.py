@@ -57,6 +57,11 @@ def begin(material: Material, answers: Answers) -> Session:
     return Session(material, answers, report, None, report.planned, edits=report.edits)
 
 
+def reported(session: Session) -> Report:
+    """The report with the plan that the person chose in the place of pdoctor's own."""
+    return replace(session.report, taken=session.taken, planned=session.planned, edits=session.edits)
+
+
 def answered(session: Session, question: str, key: str) -> Session:
     """The session after one answer; raises InputError where the question or the key is not known."""
     told = add_answers(session.answers, [f"{question}={key}"], session.report.rulebase.questions)
@@ -108,10 +113,18 @@ def in_words(session: Session) -> str:
 
 def laid_out(session: Session, number: int) -> Session:
     """The session with a layout that the search found; taken once more it is dropped."""
-    option = session.layouts.options[number] if session.layouts else None
-    if option is None:
+    options = session.layouts.options if session.layouts else ()
+    if not 0 <= number < len(options):
         return session
-    return untuned(session) if dict(option.settings) == dict(session.own) else _with_own(session, option.settings)
+    option = options[number]
+    if dict(option.settings) == dict(session.own):
+        return untuned(session)
+    from doctor.planner.errors import PlanError
+
+    try:
+        return _with_own(session, option.settings)
+    except PlanError as error:
+        return replace(session, refused=str(error))
 
 
 def untuned(session: Session) -> Session:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from doctor.messages import say
 from doctor.planner.assess import Assessment
 from doctor.planner.job import Recompute
+from doctor.planner.knobs import as_word
 from doctor.session.layouts import Layout, Layouts
 from doctor.session.plan import Planned
 from doctor.views import plan_words as words
@@ -59,8 +60,13 @@ def summary(found: Layouts, lang: str) -> str:
     return (" " if lang == "en" else "").join(parts)
 
 
-def unfit(planned: Planned | None) -> bool:
-    """Does the job not fit for certain, as it is planned now?"""
+def settings(option: Layout) -> str:
+    """The settings that make the layout, as they can be written by hand."""
+    return " ".join(f"{key}={as_word(value)}" for key, value in option.settings.items() if value is not None)
+
+
+def fits(planned: Planned | None) -> bool | None:
+    """Does the job fit as it is planned now? True where that is not known at all, None where it may."""
     if planned is None or planned.before is None:
-        return False
-    return (planned.plan.effect.after if planned.plan else planned.before).fits is not True
+        return True
+    return (planned.plan.effect.after if planned.plan else planned.before).fits

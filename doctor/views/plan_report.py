@@ -96,7 +96,8 @@ def together(report: Report, lang: str) -> list[str]:
     plan = report.planned.plan if report.planned else None
     names = steps(report)
     titles = [_step(report, name, lang)["title"] for name in names]
-    if plan is None or len(names) + len(plan.rejected) < 2:
+    titles = [say(lang, "plan.own"), *titles] if plan and OWN in plan.taken else titles
+    if plan is None or len(titles) + len(plan.rejected) < 2:
         return titles if report.edits and report.edits.files else []
     from doctor.views.plan_text import effect_lines
 

@@ -12,6 +12,7 @@ from textual import on
 from textual.widget import Widget
 
 from doctor.session.saved import to_text
+from doctor.session.session import reported
 from doctor.session.written import write_new
 from doctor.views.safe import visible
 from doctor.views.tui.step import Key, StepScreen
@@ -65,20 +66,21 @@ class ExportScreen(StepScreen):
         assert session is not None  # the step cannot be reached before
         if kind == "session":
             return to_text(self.pdoctor.saved())
+        report = reported(session)
         if kind == "json":
             from doctor.views import json
 
-            return json.render(session.report, lang, False)
+            return json.render(report, lang, False)
         if kind == "html":
             from doctor.views.html import page as html
 
-            return html.render(session.report, lang)
+            return html.render(report, lang)
         if kind == "markdown":
             from doctor.views import markdown
 
-            return markdown.render(session.report, lang)
+            return markdown.render(report, lang)
         from doctor.views.text import print_report
 
         page = io.StringIO()
-        print_report(session.report, page, lang, True, False)
+        print_report(report, page, lang, True, False)
         return page.getvalue()

@@ -7,13 +7,13 @@ from doctor.views.page import Page
 from doctor.views.tui.screens.reading import ReadingScreen
 
 HERE = {
-    "collect": (("a", "add"), ("r", "again")),
+    "collect": (("a", "add"), ("r", "again"), ("s", "skip")),
     "findings": (("enter", "open"), ("/", "filter")),
     "finding": (
         ("space", "take"), ("enter", "log"), ("← →", "sideways"), ("w", "why"), ("y", "copy"), ("[ ]", "findings"),
     ),
     "question": (("enter", "answer"), ("a", "add"), ("u", "undo")),
-    "plan": (("space", "take"),),
+    "plan": (("space", "take"), ("f", "layout"), ("e", "edit")),
     "change": (("w", "write"), ("y", "copy")),
     "export": (("enter", "export"),),
 }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import on
@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from doctor.engine.model import Finding
 from doctor.rulebase.model import Remedy
-from doctor.session.session import remedies
+from doctor.session.session import Session, laid_out, remedies, untuned
 from doctor.views import plan_report, present
 from doctor.views.page import Page
 from doctor.views.safe import visible
@@ -21,6 +21,9 @@ from doctor.views.tui.screens.findings import WIDE
 from doctor.views.tui.step import Key, StepScreen
 from doctor.views.tui.widgets.page_view import PageView
 from doctor.views.tui.widgets.rows import Row, Rows, plain
+
+if TYPE_CHECKING:
+    from doctor.session.layouts import Layouts
 
 
 class Remedies(Rows):
@@ -32,7 +35,9 @@ class Remedies(Rows):
 
 class PlanScreen(StepScreen):
     step = "plan"
-    KEYS: ClassVar[tuple[Key, ...]] = (Key("space,enter", "take", "take", "space"),)
+    KEYS: ClassVar[tuple[Key, ...]] = (
+        Key("space,enter", "take", "take", "space"), Key("f", "find", "layout"), Key("e", "edit", "edit"),
+    )  # fmt: skip
     DEFAULT_CSS = """
     PlanScreen .body { layout: vertical; }
     PlanScreen #remedies { height: 2fr; }
@@ -41,6 +46,8 @@ class PlanScreen(StepScreen):
     PlanScreen.-wide #remedies { width: 2fr; height: 1fr; }
     PlanScreen.-wide #effect { width: 3fr; height: 1fr; border-left: solid $panel; }
     """
+
+    _found: Layouts | None = None
 
     def body(self) -> Iterable[Widget]:
         effect = PageView(id="effect")
@@ -52,15 +59,44 @@ class PlanScreen(StepScreen):
 
     def fill(self) -> None:
         rows = list(self._rows())
-        self.query_one("#remedies", Rows).show(rows)
-        self.query_one("#remedies", Rows).display = bool(rows)
-        effect = self.query_one("#effect", PageView)
-        effect.border_title = self.say("tui.plan.effect")
-        effect.show(self._effect)
+        remedies = self.query_one("#remedies", Rows)
+        remedies.show(rows)
+        remedies.display = bool(rows)
+        found = self.session.layouts if self.session else None
+        if found is not self._found:  # what was just found is looked at next
+            self._found = found
+            remedies.go_to("layout 0")
+        self.query_one("#effect", PageView).show(self._effect)
+        self._name_effect()
+
+    def _name_effect(self) -> None:
+        """Says whether the pane shows the plan, or what a layout that is not taken would do."""
+        would = self._looked_at is not self.session
+        self.query_one("#effect", PageView).border_title = self.say("tui.plan.would" if would else "tui.plan.effect")
+
+    @property
+    def _looked_at(self) -> Session | None:
+        """The session, with the layout under the cursor taken."""
+        session, key = self.session, self.query_one("#remedies", Rows).key
+        if session is None or not key.startswith("layout "):
+            return session
+        after = laid_out(session, int(key.removeprefix("layout ")))
+        return after if after.own else session
 
     def hint(self) -> str:
-        some = self.session is not None and any(True for _ in remedies(self.session.report))
-        return self.say("tui.hint.plan" if some else "tui.hint.plan.none")
+        session = self.session
+        if session is None or not any(True for _ in remedies(session.report)):
+            return self.say("tui.hint.plan.none")
+        if session.refused:
+            return self.say("tui.hint.plan.refused", why=visible(session.refused))
+        if session.planned is None or self._fits(session) is True:
+            return self.say("tui.hint.plan")
+        return self.say("tui.hint.plan.perhaps" if self._fits(session) is None else "tui.hint.plan.unfit")
+
+    def _fits(self, session: Session) -> bool | None:
+        from doctor.views.layouts import fits
+
+        return fits(session.planned)
 
     def _rows(self) -> Iterator[Row]:
         session, lang = self.session, self.pdoctor.lang
@@ -75,6 +111,10 @@ class PlanScreen(StepScreen):
             line = Text("  ").append("[x] " if name in taken else "[ ] ", "bold blue" if name in taken else "")
             yield plain(name, line.append(visible(remedy.title.get(lang)), "bold" if name in taken else ""))
             yield plain("", self._tags(remedy, root))
+        if last:
+            from doctor.views.tui.screens.plan_layouts import rows
+
+            yield from rows(session, self.pdoctor.searching, lang)
 
     def _tags(self, remedy: Remedy, root: Finding) -> Text:
         """What it risks, what must restart, and what it is estimated to do."""
@@ -91,7 +131,8 @@ class PlanScreen(StepScreen):
         if not any(True for _ in remedies(session.report)):
             page.wrapped(self.say("tui.plan.none"))
             return
-        planned = session.planned
+        looked_at = self._looked_at
+        planned = looked_at.planned if looked_at else None
         if planned is None or planned.before is None:
             gap = plan_report.gap(session.report, lang)
             page.wrapped(self.say("tui.plan.unplanned", why=gap[1]) if gap else self.say("tui.plan.no_numbers"))
@@ -108,6 +149,10 @@ class PlanScreen(StepScreen):
         name = self.query_one("#remedies", Rows).key
         if session is None:
             return
+        from doctor.views.tui.screens.plan_layouts import about
+
+        if about(page, session, name, self.pdoctor.lang):
+            return
         found = next(((remedy, root) for key, remedy, root in remedies(session.report) if key == name), None)
         if found is None:
             return
@@ -120,6 +165,7 @@ class PlanScreen(StepScreen):
     @on(Rows.Moved, "#remedies")
     def _moved(self) -> None:
         self.query_one("#effect", PageView).again()
+        self._name_effect()
 
     @on(Rows.Marked, "#remedies")
     def _marked(self, event: Rows.Marked) -> None:
@@ -132,6 +178,35 @@ class PlanScreen(StepScreen):
     def action_take(self) -> None:
         self._toggle(self.query_one("#remedies", Rows).key)
 
+    def action_find(self) -> None:
+        """Searches for layouts, beside the screen."""
+        self.pdoctor.find_layouts()
+
+    def action_edit(self) -> None:
+        """Asks for a setting by hand."""
+        session = self.session
+        if session is None:
+            return
+        from doctor.views.tui.screens.tune import TuneScreen
+
+        def given(after: Session | None) -> None:
+            if after is not None:
+                self.pdoctor.update(after)
+
+        self.app.push_screen(TuneScreen(self.pdoctor.lang, session), given)
+
     def _toggle(self, name: str) -> None:
-        if self.session is not None and name:
+        if self.session is None or not name:
+            return
+        from doctor.views.tui.screens.plan_layouts import EDIT, FIND, LAYOUT, OWN
+
+        if name == FIND:
+            self.action_find()
+        elif name == EDIT:
+            self.action_edit()
+        elif name == OWN:
+            self.pdoctor.update(untuned(self.session))
+        elif name.startswith(LAYOUT):
+            self.pdoctor.update(laid_out(self.session, int(name.removeprefix(LAYOUT))))
+        else:
             self.pdoctor.choose(set(self.session.taken) ^ {name})
