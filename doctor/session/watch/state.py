@@ -27,9 +27,11 @@ LARGEST = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """`owed` are documents by outlet (on-finding, webhook, jsonl) that were taken on and not done."""
+    """`owed` are documents by outlet (on-finding, webhook, jsonl) that were taken on and not done; `targets` what was
+    named to be watched."""
 
     kept: Kept = field(default_factory=Kept)
+    targets: tuple[str, ...] = ()
     owed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 

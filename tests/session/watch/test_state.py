@@ -16,6 +16,7 @@ STORED = Stored(
         (Mark("rank0.log", 64, 12, 4096, "ab12", 1024, b"\x00reader"),),
         (Told("HNG009 rank:3", 1_770_000_000.5, "likely", ("rank:3",)),),
     ),
+    ("logs/", "slurm 123"),
     {"webhook": ('{"rule":"HNG009"}',)},
 )
 
