@@ -35,6 +35,7 @@ class Tail:
         self._fd: int | None = None
         self._last = b""
         self._anew = self._known = False
+        self._needed: int | None = None
         self._begun = False
         self._said = ""
         self._missing_since: float | None = None
@@ -46,9 +47,10 @@ class Tail:
     def open(self) -> bool:
         return self._fd is not None
 
-    def begin_at(self, offset: int, device: int, inode: int) -> None:
-        """Go on where an earlier reading stood, if the file is still the same when it is opened."""
-        self.offset, self.device, self.inode, self._known = offset, device, inode, True
+    def go_on(self, device: int, inode: int, offset: int) -> None:
+        """The file was read up to `offset` before, and may lie under another name by now: it is read once more, since
+        what it says belongs to what comes, and all that comes after `offset` is read in any case."""
+        self.device, self.inode, self._known, self._needed = device, inode, True, offset
 
     def close(self) -> None:
         if self._fd is not None:
@@ -86,9 +88,10 @@ class Tail:
         if not same or found.st_size < self.offset:
             self._anew = self._begun
             self.offset, self._last = 0, b""
-            if not self._begun and found.st_size > WHOLE:
-                self._skip = (HEAD, found.st_size - LAST)
-        elif not self._last and self.offset:
+        if not self._begun and found.st_size > WHOLE:
+            end = min(found.st_size - LAST, self._needed if same and self._needed is not None else found.st_size)
+            self._skip = (HEAD, end) if end > HEAD else None
+        if not self._last and self.offset:
             self._last = os.pread(fd, min(CHECKED, self.offset), max(0, self.offset - CHECKED))
         self.device, self.inode = found.st_dev, found.st_ino
         self._begun, self._missing_since, self._said = True, None, ""

@@ -149,7 +149,7 @@ def test_a_large_file_does_not_keep_others_waiting(log: Path) -> None:
     assert len(reader.read(4)) == 2 * EACH
 
 
-def test_reading_goes_on_where_it_stood(log: Path) -> None:
+def test_a_file_that_was_renamed_while_nobody_followed_is_found_again(log: Path) -> None:
     log.write_bytes(b"one\n")
     before = Reader(str(log))
     before.read()
@@ -161,8 +161,8 @@ def test_reading_goes_on_where_it_stood(log: Path) -> None:
     after = Reader()
     fresh = after.follower.add(str(log))
     assert fresh is not None
-    fresh.begin_at(tail.offset, tail.device, tail.inode)  # type: ignore[union-attr]
-    assert after.read(3) == b"two\nthree\n"
+    fresh.go_on(tail.device, tail.inode, tail.offset)  # type: ignore[union-attr]
+    assert after.read(3) == b"one\ntwo\nthree\n"
 
 
 def test_a_pipe_ends_when_its_writer_closes_it() -> None:
