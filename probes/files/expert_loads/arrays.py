@@ -8,13 +8,14 @@ the few names that tensors need, and refused at any other name.
 from __future__ import annotations
 
 import io
+import math
 import pickle
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from probes.files.bounded import bounded
 from probes.files.expert_loads.model import LoadError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 NPY, ZIP = b"\x93NUMPY", b"PK\x03\x04"
 MOST_BYTES = 800 << 20
 LARGEST_PICKLE = 64 << 20
-MOST_MEMBERS = 100_000
+MOST_MEMBERS, MOST_PARTS = 100_000, 1_000_000
 LONGEST_LIST = 16 << 20
 MOST_DEPTH = 6
 
@@ -43,9 +44,12 @@ WIDTHS = {"f4": 4, "f8": 8, "f2": 2, "bf16": 2, "i8": 8, "i4": 4, "i2": 2, "i1":
 """Bytes of an element."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """Where a tensor lies: the raw file, its element, and its place in it."""
+class Tensor(NamedTuple):
+    """Where a tensor lies: the raw file, its element, and its place in it.
+
+    This and the stand-ins below are tuples, because a pickle may set the attributes of all that it is given (BUILD),
+    and a tensor with a stride of less than nothing would be read from memory beside its storage.
+    """
 
     key: str
     element: str
@@ -59,11 +63,38 @@ class Tensor:
         return self.offset + sum((n - 1) * s for n, s in zip(self.shape, self.stride, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class _Type:
+class _Type(NamedTuple):
     """Stands for a storage class."""
 
     name: str
+
+
+class _Storage(NamedTuple):
+    """Raw data: the file that holds them, and what its elements are."""
+
+    key: str
+    element: str
+
+
+class _Rebuild(NamedTuple):
+    """Stands for a function of torch that makes a tensor or a parameter of what the pickle says."""
+
+    name: str
+
+    def __call__(self, *given: Any) -> Any:
+        return (given[0] if given else None) if self.name == PARAMETER else _tensor(*given)
+
+
+PARAMETER = "_rebuild_parameter"
+REBUILDS = ("_rebuild_tensor_v2", "_rebuild_tensor", PARAMETER)
+
+
+class Readable(Protocol):
+    """What pickles are read from."""
+
+    def read(self, count: int, /) -> bytes: ...
+
+    def readline(self) -> bytes: ...
 
 
 class Unpickler(pickle.Unpickler):
@@ -72,10 +103,8 @@ class Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str, /) -> Any:
         if module in ("torch", "torch.storage") and name in TYPES:
             return _Type(name)
-        if module == "torch._utils" and name in ("_rebuild_tensor_v2", "_rebuild_tensor"):
-            return _tensor
-        if (module, name) == ("torch._utils", "_rebuild_parameter"):
-            return _parameter
+        if module == "torch._utils" and name in REBUILDS:
+            return _Rebuild(name)
         if (module, name) == ("collections", "OrderedDict"):
             return dict
         raise LoadError(f"refers to {module[:60]}.{name[:60]}, which is no part of a tensor: it was not opened further")
@@ -84,20 +113,16 @@ class Unpickler(pickle.Unpickler):
         if isinstance(pid, tuple) and len(pid) >= 3 and pid[0] == "storage" and isinstance(pid[1], _Type):
             if len(pid) > 5 and pid[5] is not None:
                 raise LoadError("holds a view of a storage, as PyTorch before 0.4 wrote it: that is not read")
-            return str(pid[2]), TYPES[pid[1].name]
+            return _Storage(str(pid[2]), TYPES[pid[1].name])
         raise LoadError("refers to an object outside the file, which is no storage: it was not opened further")
 
 
 def _tensor(storage: Any, offset: Any, shape: Any, stride: Any, *_: Any) -> Tensor | None:
-    if not (isinstance(storage, tuple) and isinstance(shape, tuple) and isinstance(stride, tuple)):
+    if not (isinstance(storage, _Storage) and isinstance(shape, tuple) and isinstance(stride, tuple)):
         return None
     if len(shape) != len(stride) or not all(type(n) is int and n >= 0 for n in (offset, *shape, *stride)):
         return None
-    return Tensor(storage[0], storage[1], offset, shape, stride)
-
-
-def _parameter(tensor: Any, *_: Any) -> Any:
-    return tensor
+    return Tensor(storage.key, storage.element, offset, shape, stride)
 
 
 def kind_of(path: Path) -> str:
@@ -185,25 +210,43 @@ def tensors(path: Path) -> Mapping[str, Tensor]:
             data = file.read(LARGEST_PICKLE + 1)
     if len(data) > LARGEST_PICKLE:
         raise LoadError(f"its list of tensors holds more than {LARGEST_PICKLE:,} bytes")
+    return dict(named(unpickled(io.BytesIO(data), len(data)), path.name.rpartition(".")[0]))
+
+
+def unpickled(file: Readable, size: int) -> Any:
+    """The next object of a file of which the pickles hold `size` bytes; raises LoadError."""
     try:
-        told = Unpickler(io.BytesIO(data)).load()
+        with bounded(size):
+            return Unpickler(file).load()
     except LoadError:
         raise
     except Exception as error:  # a damaged pickle raises nearly anything
         raise LoadError(f"its list of tensors is damaged: {str(error)[:120] or type(error).__name__}") from None
-    return dict(named(told, path.name.rpartition(".")[0], 0))
 
 
-def named(told: Any, name: str, depth: int) -> Iterator[tuple[str, Tensor]]:
-    """The tensors of an object by the keys and places that lead to them."""
-    if isinstance(told, Tensor):
-        yield name, told
-    elif depth < MOST_DEPTH and isinstance(told, dict):
-        for key, value in told.items():
-            yield from named(value, f"{name}.{str(key)[:200]}" if depth else str(key)[:200], depth + 1)
-    elif depth < MOST_DEPTH and isinstance(told, list | tuple) and len(told) <= MOST_MEMBERS:
-        for place, value in enumerate(told):
-            yield from named(value, f"{name}.{place}", depth + 1)
+def named(told: Any, name: str) -> Iterator[tuple[str, Tensor]]:
+    """The tensors of an object by the keys and places that lead to them.
+
+    A part that stands in many places costs a few bytes each time, so that what is looked at must have an end.
+    """
+    waiting, looked_at = [(told, name, 0)], 0
+    while waiting:
+        told, name, depth = waiting.pop()
+        if isinstance(told, Tensor):
+            yield name, told
+            continue
+        if depth >= MOST_DEPTH or not isinstance(told, dict | list | tuple):
+            continue
+        looked_at += len(told)
+        if looked_at > MOST_PARTS:
+            raise LoadError(f"its list of tensors names more than {MOST_PARTS:,} parts")
+        parts = list(told.items() if isinstance(told, dict) else enumerate(told))
+        waiting += [(part, f"{name}.{_word(key)}" if depth else _word(key), depth + 1) for key, part in reversed(parts)]
+
+
+def _word(key: Any) -> str:
+    """A key as a part of a name; what is neither a text nor a number of usual size is not written out."""
+    return key[:200] if isinstance(key, str) else str(key) if isinstance(key, int) and abs(key) < 1 << 62 else "?"
 
 
 def torch_arrays(path: Path, wanted: Mapping[str, Tensor]) -> Iterator[tuple[str, np.ndarray]]:
@@ -233,6 +276,8 @@ def shaped(name: str, tensor: Tensor, data: bytes) -> np.ndarray:
     flat = np.frombuffer(data[: len(data) // dtype.itemsize * dtype.itemsize], dtype=dtype)
     if len(flat) <= tensor.last:
         raise LoadError(f"the data of {name} end early")
+    if math.prod(tensor.shape) > len(flat):
+        raise LoadError(f"{name} repeats the same data: it says more elements than the {len(flat):,} of its storage")
     if half:
         flat = (flat.astype(np.uint32) << 16).view(np.float32)
     steps = tuple(s * flat.itemsize for s in tensor.stride)

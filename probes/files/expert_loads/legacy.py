@@ -7,11 +7,12 @@ storages), then for each key the number of its elements in 8 bytes and the raw d
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from probes.files.expert_loads.arrays import LARGEST_PICKLE, MOST_BYTES, WIDTHS, Tensor, Unpickler, named, shaped
+from probes.files.expert_loads.arrays import LARGEST_PICKLE, MOST_BYTES, WIDTHS, Tensor, named, shaped, unpickled
 from probes.files.expert_loads.model import LoadError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def tensors(path: Path) -> Mapping[str, Tensor]:
     """Where the tensors lie, by name; nothing of their data is read."""
     with path.open("rb") as file:
         told, _ = _list(file)
-    return dict(named(told, path.name.rpartition(".")[0], 0))
+    return dict(named(told, path.name.rpartition(".")[0]))
 
 
 def arrays(path: Path, wanted: Mapping[str, Tensor]) -> Iterator[tuple[str, np.ndarray]]:
@@ -71,13 +72,9 @@ def arrays(path: Path, wanted: Mapping[str, Tensor]) -> Iterator[tuple[str, np.n
 
 def _list(file: IO[bytes]) -> tuple[Any, list[str]]:
     """The objects of the file and the keys of its storages; leaves the file where the storages begin."""
+    size = os.fstat(file.fileno()).st_size
     pickles = _Pickles(file)
-    try:
-        _, version, _, told, keys = (Unpickler(pickles).load() for _ in range(5))
-    except LoadError:
-        raise
-    except Exception as error:  # a damaged pickle raises nearly anything
-        raise LoadError(f"its list of tensors is damaged: {str(error)[:120] or type(error).__name__}") from None
+    _, version, _, told, keys = (unpickled(pickles, min(size, LARGEST_PICKLE)) for _ in range(5))
     if version != VERSION or not isinstance(keys, list) or len(keys) > MOST_STORAGES:
         raise LoadError("is no file of torch.save that is known")
     return told, [str(key) for key in keys]

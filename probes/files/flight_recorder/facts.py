@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 from doctor.facts.model import Fact, Quality, Source, Value
@@ -11,18 +11,26 @@ from doctor.facts.said import said, words
 from probes.files.flight_recorder.loads import loads
 from probes.files.flight_recorder.proof import in_words, names, proof, source, waits_in_words
 from probes.files.flight_recorder.verdict import Verdict
+from probes.files.flight_recorder.waits import Wait
 from probes.files.flight_recorder.world import World
 
 MOST_EDGES = 20_000
 MOST_GROUPS = 40
+MOST_CULPRITS = 2_000
+"""Of so many it is told what each did: a group may name any number of ranks that left no dump."""
 
 
 def facts(world: World, found: Verdict) -> Iterator[Fact]:
     """Everything that the dumps of one moment say."""
     yield from _job(world, found)
-    for rank in sorted(found.faults):
-        lines = proof(world, found, rank)
-        op = _op(found, rank)
+    told = sorted(found.faults)[:MOST_CULPRITS]
+    awaiting: dict[int, list[Wait]] = {rank: [] for rank in told}
+    for wait in chain.from_iterable(found.graph.values()):
+        if wait.awaited in awaiting:
+            awaiting[wait.awaited].append(wait)
+    for rank in told:
+        lines = proof(world, found, rank, awaiting[rank])
+        op = _op(found, rank, awaiting[rank])
         yield Fact("fr.fault", str(found.faults[rank]), f"rank:{rank}", lines[0], None, Quality.MEASURED, lines)
         yield Fact("fr.fault_op", op, f"rank:{rank}", lines[0], None, Quality.MEASURED)
     for rank in world.dumps:
@@ -30,10 +38,10 @@ def facts(world: World, found: Verdict) -> Iterator[Fact]:
     yield from _loads(world)
 
 
-def _op(found: Verdict, rank: int) -> str:
+def _op(found: Verdict, rank: int, awaiting: Iterable[Wait]) -> str:
     if found.clash is not None:
         return found.clash.shapes[rank].op
-    ops = Counter(wait.record.op for out in found.graph.values() for wait in out if wait.awaited == rank)
+    ops = Counter(wait.record.op for wait in awaiting)
     return ops.most_common(1)[0][0] if ops else "unknown"
 
 

@@ -17,7 +17,9 @@ from probes.files.flight_recorder.values import WIDEST
 
 KNOWN = (2, 10)
 MOST_PENDING = 20_000
-MOST_SHAPES = 4096
+FEW_SHAPES, MOST_SHAPES = 64, 4096
+MOST_PLACES = 1 << 21
+"""Ranks in all groups of a dump together; one text may stand for the ranks of any number of groups."""
 P2P = ("send", "recv")
 LAST_SITES = 64
 """Of so many of the last collectives of each group the place in the user's code is kept."""
@@ -72,8 +74,10 @@ def too_new(version: str) -> bool:
 
 def _groups(config: Any) -> Iterator[tuple[str, Group]]:
     """Groups by name. Gloo writes one without name or ranks, which tells nothing."""
+    left = MOST_PLACES
     for name, told in config.items() if isinstance(config, dict) else ():
-        if isinstance(told, dict) and (ranks := values.ranks(told.get("ranks"))):
+        if isinstance(told, dict) and 0 < len(ranks := values.ranks(told.get("ranks"))) <= left:
+            left -= len(ranks)
             label = values.text(told.get("name", name)) or values.text(name)
             yield label, Group(label, values.text(told.get("desc", "")), ranks)
 
@@ -130,6 +134,8 @@ class _Reader:
         self._seen: dict[Group, _Seen] = {}
         self._steps: dict[Step, int] = {}
         self._shape_of: dict[Any, tuple[int, Shape]] = {}
+        self._long: dict[int, tuple[Any, int]] = {}
+        """Long lists by their identity: a pickle may name one list in each of its entries for two bytes."""
 
     def read(self, entries: list[dict[str, Any]]) -> None:
         dump = self.dump
@@ -258,15 +264,32 @@ class _Reader:
     def _shape(self, op: str, into: Any, out: Any, kinds: Any, out_kinds: Any) -> tuple[int, Shape]:
         """The shape with its number: the same on every rank for the same shape."""
         dtypes = _names(kinds), _names(out_kinds)
-        key = (op, _hashable(into), _hashable(out), dtypes)
+        key = (op, self._sizes(into), self._sizes(out), dtypes)
         found = self._shape_of.get(key)
         if found is None:
             every = "+".join(dict.fromkeys((*dtypes[0], *dtypes[1])))
-            shape = Shape(op, every, values.elements(into), values.elements(out))
+            shape = Shape(op, every, self._elements(into), self._elements(out))
             number = crc32(f"{shape.op}|{shape.dtypes}|{shape.elements_in}|{shape.elements_out}".encode())
             found = self._shape_of[key] = (number, shape)
             self.dump.shapes[number] = shape
         return found
+
+    def _sizes(self, sizes: Any) -> Any:
+        """The sizes as a key."""
+        return self._looked_up(sizes)[0] if _is_long(sizes) else _hashable(sizes)
+
+    def _elements(self, sizes: Any) -> int:
+        return self._looked_up(sizes)[1] if _is_long(sizes) else values.elements(sizes)
+
+    def _looked_up(self, sizes: Any) -> tuple[Any, int]:
+        found = self._long.get(id(sizes))
+        if found is None:
+            found = self._long[id(sizes)] = (_hashable(sizes), values.elements(sizes))
+        return found
+
+
+def _is_long(sizes: Any) -> bool:
+    return (type(sizes) is list or type(sizes) is tuple) and len(sizes) > FEW_SHAPES
 
 
 def _plain(name: Any) -> str:
@@ -292,7 +315,7 @@ def _hashable(sizes: Any) -> Any:
 
 
 def _extents(shape: Any) -> tuple[int, ...] | None:
-    if type(shape) is not list and type(shape) is not tuple:
+    if (type(shape) is not list and type(shape) is not tuple) or len(shape) > values.MOST_DIMENSIONS:
         return None
     for extent in shape:
         if type(extent) is not int:

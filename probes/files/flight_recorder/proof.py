@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from doctor.facts.model import Source
 from doctor.facts.said import Part, Said, said, words
@@ -23,16 +23,14 @@ def source(world: World, rank: int, text: Said) -> Source:
     return Source("flight_recorder", dump.path if dump else "", 0, words(text), text)
 
 
-def proof(world: World, found: Verdict, rank: int) -> tuple[Source, ...]:
-    """The lines that show why `rank` is a culprit, its own first."""
+def proof(world: World, found: Verdict, rank: int, awaiting: Sequence[Wait]) -> tuple[Source, ...]:
+    """The lines that show why `rank` is a culprit, its own first; `awaiting` are the waits for it."""
     if found.clash is not None:
         return tuple(_sides(world, found.clash, rank))
-    lines = [*_own(world, found, rank)]
+    lines = [*_own(world, found, rank, awaiting)]
     callers: dict[tuple[str, Why], list[Wait]] = defaultdict(list)
-    for out in found.graph.values():
-        for wait in out:
-            if wait.awaited == rank:
-                callers[wait.record.title, wait.why].append(wait)
+    for wait in awaiting:
+        callers[wait.record.title, wait.why].append(wait)
     for (_, why), waits in sorted(callers.items(), key=lambda item: -len(item[1]))[:SHOWN_PEERS]:
         first = waits[0]
         who = names(wait.waiter for wait in waits)
@@ -43,7 +41,7 @@ def proof(world: World, found: Verdict, rank: int) -> tuple[Source, ...]:
     return tuple(lines)
 
 
-def _own(world: World, found: Verdict, rank: int) -> Iterator[Source]:
+def _own(world: World, found: Verdict, rank: int, awaiting: Sequence[Wait]) -> Iterator[Source]:
     dump = world.dumps.get(rank)
     if dump is None:
         yield source(world, rank, said("fr.no_dump", rank=rank, n=len(world.dumps)))
@@ -54,7 +52,7 @@ def _own(world: World, found: Verdict, rank: int) -> Iterator[Source]:
         op, _, seq = numbered.rpartition(" ")
         last: Part = said("fr.last", call=said("fr.call", op=op, way="", seq=seq, group=group)) if op else ""
         hidden: Part = said("fr.hidden") if dump.unrecorded else ""
-        came = _came_to(world, found, rank)
+        came = _came_to(world, awaiting, rank)
         yield source(world, rank, said("fr.idle", rank=rank, came=came, last=last, hidden=hidden, at=_at(dump.frame)))
         return
     told = said("fr.stands", rank=rank, call=call(stand), id=stand.id, state=stand.state, at=_at(stand.frame))
@@ -66,9 +64,9 @@ def _own(world: World, found: Verdict, rank: int) -> Iterator[Source]:
             return
 
 
-def _came_to(world: World, found: Verdict, rank: int) -> Part:
+def _came_to(world: World, awaiting: Sequence[Wait], rank: int) -> Part:
     """How far it came in the group that most others wait in."""
-    records = [w.record for out in found.graph.values() for w in out if w.awaited == rank and not w.record.p2p]
+    records = [wait.record for wait in awaiting if not wait.record.p2p]
     if not records:
         return ""
     group = Counter(record.group for record in records).most_common(1)[0][0]

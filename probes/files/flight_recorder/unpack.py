@@ -5,24 +5,16 @@ from __future__ import annotations
 import io
 import json
 import pickle
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 from typing import Any
+
+from probes.files.bounded import bounded
 
 HEAD = 1 << 14
 """Bytes that tell a dump: its first entries or its process groups stand in them."""
 
 MOST_BYTES = 1 << 30
 """A dump of the default 2,000 entries with stacks has some 5 MB."""
-
-LEAST_ROOM, SHARE, MOST_ROOM = 1 << 30, 40, 8 << 30
-"""Memory that the values of a pickle may take: some, and so many times its bytes (an empty dictionary is one byte
-there and 64 in memory), but never more than the last."""
-
-_ONE = Lock()
-"""The limit is the whole process's: two readers at a time would restore each other's."""
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _ENTRY, _GROUPS = (b"collective_seq_id", b"pg_status", b"profiling_name"), b"pg_config"
@@ -77,7 +69,7 @@ def document(path: Path) -> Any:
     if data.lstrip()[:1] == b"{":
         return _json(data)
     try:
-        with _bounded(len(data)):
+        with bounded(len(data)):
             return _Plain(_Whole(data)).load()
     except DumpError:
         raise
@@ -85,30 +77,6 @@ def document(path: Path) -> Any:
         raise DumpError("is nested or sized beyond any dump") from None
     except Exception as error:  # a damaged pickle raises nearly anything
         raise DumpError(f"is damaged, after {len(data):,} bytes: {str(error)[:120] or type(error).__name__}") from None
-
-
-@contextmanager
-def _bounded(size: int) -> Iterator[None]:
-    """A few bytes of a pickle may ask for a table of any length: what is taken beyond a fair share raises MemoryError.
-
-    Only Linux tells how much a process has and keeps to the limit.
-    """
-    try:
-        import resource
-
-        has = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    except (ImportError, OSError, ValueError):
-        yield
-        return
-    with _ONE:
-        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        wanted = has + min(LEAST_ROOM + SHARE * size, MOST_ROOM)
-        limits = [wanted, *(each for each in (soft, hard) if each != resource.RLIM_INFINITY)]
-        resource.setrlimit(resource.RLIMIT_AS, (min(limits), hard))
-        try:
-            yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def _json(data: bytes) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -10,6 +11,10 @@ LONGEST = 200
 """Characters that are kept of a name."""
 
 WIDEST = 1 << 62
+MOST_RANKS = 1 << 18
+"""No job has so many; each rank that a group names takes memory, whether it left a dump or not."""
+MOST_DIMENSIONS = 64
+"""What has more is no shape of a tensor: the kernels of PyTorch take 64 at most."""
 _NUMBER = re.compile(r"-?\d{1,19}")
 _NAME = re.compile(
     r"(?:(?P<backend>[\w.+-]{1,40}):)?(?P<op>\w{1,100})(?:\s+\d{1,9}\s*(?P<way>->|<-)\s*(?P<peer>\d{1,9}))?"
@@ -39,13 +44,22 @@ def text(value: Any) -> str:
 
 
 def ranks(value: Any) -> tuple[int, ...]:
-    """The ranks of a group: a list, or the text of one."""
+    """The ranks of a group: a list, or the text of one; none where one of them can be no rank."""
     if isinstance(value, str):
-        return tuple(int(number) for number in re.findall(r"\d{1,9}", value))
-    if isinstance(value, list | tuple):
-        found = tuple(whole(item, -1) for item in value)
-        return found if all(rank >= 0 for rank in found) else ()
+        return _written(value)
+    if isinstance(value, list | tuple) and len(value) <= MOST_RANKS:
+        return _ranks(whole(item, -1) for item in value)
     return ()
+
+
+@lru_cache(maxsize=256)
+def _written(text: str) -> tuple[int, ...]:
+    return _ranks(int(number) for number in re.findall(r"\d{1,9}", text)) if len(text) < 10 * MOST_RANKS else ()
+
+
+def _ranks(numbers: Iterable[int]) -> tuple[int, ...]:
+    found = tuple(dict.fromkeys(numbers))
+    return found if all(0 <= rank < MOST_RANKS for rank in found) else ()
 
 
 def elements(sizes: Any) -> int:
@@ -53,7 +67,7 @@ def elements(sizes: Any) -> int:
     total = 0
     if isinstance(sizes, list | tuple):
         for shape in sizes:
-            if isinstance(shape, list | tuple):
+            if isinstance(shape, list | tuple) and len(shape) <= MOST_DIMENSIONS:
                 count = 1
                 for extent in shape:
                     count = min(count * max(whole(extent), 0), WIDEST)

@@ -101,16 +101,28 @@ def devices(document: Any) -> list[Device]:
     if not isinstance(document, dict) or not isinstance(document.get("segments"), list | tuple):
         raise Odd("holds no list of segments: it is no memory snapshot")
     found: dict[int, Device] = {}
+    seen: set[int] = set()
     for told in document["segments"]:
         if isinstance(told, dict):
             device = found.setdefault(index := _whole(told.get("device")), Device(index))
+            _once(told.get("blocks"), seen)
             device.segments.append(_segment(told, device))
     traces = document.get("device_traces")
     for index, trace in enumerate(traces if isinstance(traces, list | tuple) else ()):
         if isinstance(trace, list | tuple) and trace:
+            _once(trace, seen)
             device = found.setdefault(index, Device(index))
             device.entries = list(_entries(trace, device))
     return [found[index] for index in sorted(found)]
+
+
+def _once(told: Any, seen: set[int]) -> None:
+    """Raises Odd for a list that stood elsewhere before: a pickle may name one list any number of times for two bytes
+    each, and no allocator has the same blocks or history twice."""
+    if isinstance(told, list | tuple) and told:
+        if id(told) in seen:
+            raise Odd("names one list of blocks or events in several places, which no snapshot does")
+        seen.add(id(told))
 
 
 def _segment(told: dict[str, Any], device: Device) -> Segment:

@@ -409,3 +409,51 @@ def test_archives_with_changed_bytes_end_nothing(form: Callable[[Path, Counts], 
         path.write_bytes(changed)
         is_packed_loads(path)
         read_loads([(path, path.name)])
+
+
+def tensor_file(folder: Path, form: str, data: bytes) -> Path:
+    """A file of torch.save with this pickle and a storage of eight numbers."""
+    path, numbers = folder / "expert_load.pt", np.arange(100, 108).tobytes()
+    if form == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("a/data.pkl", data)
+            archive.writestr("a/data/0", numbers)
+    else:
+        head = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19." + pickle.dumps(1001, 2) + pickle.dumps({}, 2)
+        path.write_bytes(head + data + pickle.dumps(["0"], 2) + (8).to_bytes(8, "little") + numbers)
+    return path
+
+
+def tensor(shape: tuple[int, ...], stride: tuple[int, ...], built: bytes = b"") -> bytes:
+    """The pickle of a tensor over that storage, and what it does to the tensor afterwards."""
+    name = b"tokens_per_expert"
+    storage = b"(X\x07\0\0\0storagectorch\nLongStorage\nX\x01\0\0\x000X\x03\0\0\0cpuK\x08tQ"
+    place = b"".join(pickle.dumps(part, 2)[2:-1] for part in (0, shape, stride))
+    head = b"\x80\x02}X" + len(name).to_bytes(4, "little") + name + b"ctorch._utils\n_rebuild_tensor_v2\n("
+    return head + storage + place + b"\x89}tR" + built + b"s."
+
+
+@pytest.mark.parametrize("form", ["zip", "legacy"])
+def test_a_pickle_cannot_change_a_tensor_to_lie_beside_its_storage(form: str, tmp_path: Path) -> None:
+    assert told(tensor_file(tmp_path, form, tensor((8,), (1,))))["experts.tokens"] == 828
+    state = pickle.dumps(["0", "i8", 0, (1000, 8), (-(1 << 20), 1)], 2)[2:-1]
+    path = tensor_file(tmp_path, form, tensor((8,), (1,), state + b"b"))
+    assert is_loads(path) and not told(path)
+    assert "list of tensors is damaged" in remarks(path)
+
+
+@pytest.mark.parametrize("form", ["zip", "legacy"])
+def test_a_tensor_that_repeats_its_storage_without_end_is_refused(form: str, tmp_path: Path) -> None:
+    path = tensor_file(tmp_path, form, tensor((1 << 24, 8), (0, 1)))
+    assert not told(path) and "repeats the same data" in remarks(path)
+
+
+@pytest.mark.parametrize("form", ["zip", "legacy"])
+def test_pickles_that_grow_without_end_are_refused(form: str, tmp_path: Path) -> None:
+    leaf: Any = {"a": 1}
+    for _ in range(12):
+        leaf = {f"{n}": leaf for n in range(40)}
+    for data, reason in ((pickle.dumps(leaf, 2), "more than"), (b"\x80\x02}r\xff\xff\xff\x7f.", "damaged")):
+        path = tensor_file(tmp_path, form, data)
+        assert is_loads(path) and not told(path)
+        assert reason in remarks(path)

@@ -254,3 +254,23 @@ def test_all_to_alls_show_the_load_of_the_ranks(tmp_path: Path) -> None:
     assert fact(reading, "experts.alltoall_max_over_mean") == 2.5
     assert fact(reading, "experts.alltoall_elements", "rank:3") == 8000
     assert fact(reading, "moe.tokens_per_rank_max_over_mean") == 2.5
+
+
+def test_one_list_in_many_places_is_looked_at_once(tmp_path: Path) -> None:
+    job = hung()
+    many = [[4, 8]] * 4000
+    entry = {**job.entries[1][-1], "input_sizes": many, "output_sizes": [[4] * 100_000]}
+    job.entries[1] += [entry] * 20_000
+    path = job.write(tmp_path)
+    assert (path / "nccl_trace_rank_1").stat().st_size < 1 << 20
+    assert fact(read(path), "fr.files") == 4
+
+
+@pytest.mark.parametrize("ranks", ["[0, 999999999]", str(list(range(200_000)))])
+def test_groups_of_more_ranks_than_there_are_end_nothing(ranks: str, tmp_path: Path) -> None:
+    document = hung().document(1)
+    document["pg_config"] = {str(n): {"name": str(n), "desc": "tp", "ranks": ranks} for n in range(500)}
+    (tmp_path / "nccl_trace_rank_1").write_bytes(pickle.dumps(document, protocol=2))
+    reading = read(tmp_path)
+    assert fact(reading, "fr.files") == 1
+    assert len(reading.facts) < 5_000

@@ -235,3 +235,12 @@ def test_other_pickles_and_texts_are_none(tmp_path: Path) -> None:
     ):
         (tmp_path / name).write_bytes(data)
         assert not is_snapshot(tmp_path / name)
+
+
+@pytest.mark.parametrize("part", ["segments", "device_traces"])
+def test_one_list_in_many_places_is_no_snapshot(part: str, tmp_path: Path) -> None:
+    document = snapshot(trained(2))
+    document[part] = [document[part][0]] * 30_000
+    path = write(tmp_path / "snap.pickle", document)
+    assert told(path) == {}
+    assert "in several places" in remarks(path)[0]
