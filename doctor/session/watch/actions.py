@@ -97,9 +97,11 @@ class Actions:
                     self._told(Note("attach.too_slow", name))
                 self._full.add(name)
 
-    def status(self, status: Status) -> None:
-        """Takes note of how the job stands."""
-        self.metrics.see(status)
+    def status(self, status: Callable[[], Status]) -> None:
+        """Takes note of how the job stands, where metrics are asked for."""
+        if self._server is None and self._metrics_file is None:
+            return
+        self.metrics.see(status())
         if self._metrics_file is not None and self._clock() - self._metrics_at >= METRICS_EVERY:
             self._metrics_at = self._clock()
             self._metrics_file.offer(self.metrics.text())

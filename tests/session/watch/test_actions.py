@@ -25,7 +25,7 @@ def test_nothing_is_done_unasked(tmp_path: Path) -> None:
     notes: list[Note] = []
     actions = Actions(Asked(), document, notes.append)
     actions(said())
-    actions.status(Status(1.0))
+    actions.status(lambda: Status(1.0))
     actions.close(1.0)
     assert (notes, actions.owed(), actions.metrics_port) == ([], {}, None)
 
@@ -39,7 +39,7 @@ def test_each_outlet_gets_each_announcement(tmp_path: Path) -> None:
         actions = Actions(asked, document, notes.append)
         actions(said())
         actions(said(kind=Kind.UPDATED))
-        actions.status(Status(1.0, step=5))
+        actions.status(lambda: Status(1.0, step=5))
         actions.close(30.0)
     posted = [body for _, _, body in told.heard]
     assert [body["announced"]["kind"] for body in posted] == ["new", "updated"]
