@@ -18,7 +18,7 @@ def test_collect_then_analyze(suffix: str, tmp_path: Path, capsys: pytest.Captur
     target = str(tmp_path / f"b{suffix}")
     assert run(["collect", "--no-node", SAMPLE, "-o", target]) == OK
     said = capsys.readouterr().out
-    assert "9 texts (1 config, 8 log)" in said and f"pdoctor analyze {target}" in said
+    assert "10 texts (1 config, 1 dump, 8 log)" in said and f"pdoctor analyze {target}" in said
     assert run(["analyze", "--json", "-q", target]) == FOUND
     there = capsys.readouterr().out
     assert run(["analyze", "--json", "-q", SAMPLE]) == FOUND

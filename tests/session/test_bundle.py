@@ -75,7 +75,7 @@ def keys(report: Report) -> list[str]:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_bundle_tells_the_same_as_the_job(suffix: str, tmp_path: Path) -> None:
     done = bundle(tmp_path / f"b{suffix}", SAMPLE)
-    assert len(done.manifest.files) == 9
+    assert len(done.manifest.files) == 10
     assert told(analyze_paths([tmp_path / f"b{suffix}"])) == told(analyze_paths([SAMPLE]))
 
 
