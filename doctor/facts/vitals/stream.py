@@ -79,7 +79,9 @@ class Stream:
             self.step = int(step)
         seconds = seconds_of(event)
         self.pulse.beat(at, event.time, None if seconds is None else seconds * between)
-        self.last, self.over = event.source, False
+        total = number(event, "total")
+        self.last = event.source
+        self.over = step is not None and total is not None and step >= total > 0 and number(event, "epoch") is None
         if (mfu := number(event, "mfu")) is not None:
             self.mfu = mfu
         elif (percent := number(event, "mfu_percent")) is not None:

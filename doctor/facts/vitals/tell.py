@@ -79,6 +79,22 @@ def memory(entity: str, streams: Sequence[Stream]) -> Iterator[Fact]:
         ("live.host_memory", [(stream, stream.trends.host) for stream in streams]),
     ):
         yield from _creeping(prefix, entity, growths)
+    yield from _fullest(entity, streams)
+
+
+def _fullest(entity: str, streams: Sequence[Stream]) -> Iterator[Fact]:
+    """How full the fullest GPU is, where logs print the share of the card beside what is in use."""
+    told = [
+        (stream.trends.percent, last, stream.rank)
+        for stream in streams
+        if stream.trends.percent and (last := stream.trends.gpu.last) is not None
+    ]
+    if told:
+        percent, (_, used, source), rank = max(told, key=lambda one: one[0] or 0.0)
+        if percent:
+            where = entity if rank is None else f"rank:{rank}"
+            yield fact("live.memory_used", used, where, [source])
+            yield fact("live.memory_limit", used * 100 / percent, where, [source])
 
 
 def _creeping(prefix: str, entity: str, growths: Sequence[tuple[Stream, Growth]]) -> Iterator[Fact]:

@@ -1,0 +1,87 @@
+"""What signs of decline mean for the job, watched and saved."""
+
+from __future__ import annotations
+
+import pytest
+from pytest import approx
+
+from doctor.facts.derive.live import derive, time_out
+from doctor.facts.model import Event, Fact, Source, Value
+from doctor.facts.store import FactStore
+from tests.facts.vitals.jobs import event
+
+
+def found(events: list[Event], **facts: Value) -> dict[tuple[str, str], Value]:
+    known = [Fact(name.replace("__", "."), value) for name, value in facts.items()]
+    return {(fact.name, fact.entity): fact.value for fact in derive(FactStore(known, events))}
+
+
+def steps(*seconds: float, **fields: Value) -> list[Event]:
+    return [event("progress.step", n, step=n, step_time_s=s, **fields) for n, s in enumerate(seconds, 1)]
+
+
+def test_a_saved_log_that_becomes_slower() -> None:
+    facts = found(steps(*[2.0] * 60, *[3.0] * 40))
+    assert facts["live.slowdown", "job"] == approx(1.5)
+    assert facts["live.slowdown_of", "job"] == "step time"
+
+
+@pytest.mark.parametrize(
+    "seconds", [[2.0] * 100, [2.0] * 4, [9.0, 5.0, *[2.0] * 90], [*[2.0] * 60, 9.0, 9.0, *[2.0] * 30]]
+)
+def test_a_saved_log_of_even_steps(seconds: list[float]) -> None:
+    assert found(steps(*seconds)) == {}
+
+
+def test_a_watched_job_is_told_by_the_watch_alone() -> None:
+    assert ("live.slowdown", "job") not in found(steps(*[2.0] * 60, *[3.0] * 40), live__watching=True)
+
+
+def test_a_saved_log_knows_no_silence() -> None:
+    assert not any(name in ("live.stalled", "live.silence") for name, _ in found(steps(*[2.0] * 60)))
+
+
+@pytest.mark.parametrize(
+    ("facts", "events", "seconds", "is_set"),
+    [
+        ({}, [], 600.0, False),
+        ({"config.backend": "gloo"}, [], 1800.0, False),
+        ({"config.backend": "cpu:gloo,cuda:nccl"}, [], 600.0, False),
+        ({"config.timeout": 60.0, "config.backend": "gloo"}, [], 60.0, True),
+        ({"config.timeout": 0.0}, [], 600.0, False),
+        ({}, [event("torch.watchdog_timeout", 1, timeout_ms=1_200_000)], 1200.0, True),
+    ],
+)
+def test_the_timeout_that_strikes(facts: dict[str, Value], events: list[Event], seconds: float, is_set: bool) -> None:
+    store = FactStore([Fact(name, value, "job", Source("config")) for name, value in facts.items()], events)
+    assert time_out(store)[:2] == (seconds, is_set)
+
+
+def test_a_silence_within_and_beyond_what_is_allowed() -> None:
+    usual = {"live__watching": True, "live__step_gap": 2.0, "live__longest_pause": 0.0, "live__silent_since": 50.0}
+    assert found([], live__silence=299.0, **usual)["live.stalled", "job"] is False
+    facts = found([], live__silence=310.0, **usual)
+    assert facts["live.stalled", "job"] is True
+    assert facts["live.strikes_in", "job"] == 290.0
+    assert facts["live.strikes_at", "job"] == 650.0
+    assert found([], live__silence=900.0, **usual)["live.strikes_in", "job"] == 0.0
+
+
+def test_the_pause_that_the_log_announces_is_given_more() -> None:
+    usual = {"live__watching": True, "live__step_gap": 2.0, "live__longest_pause": 0.0, "live__silent_since": 50.0}
+    assert found([], live__silence=400.0, live__phase="save", **usual)["live.stalled", "job"] is False
+
+
+def test_when_memory_will_be_full() -> None:
+    creep = {"live__watching": True, "live__memory_creep": 1e7, "live__memory_used": 7e10}
+    assert ("live.memory_steps_left", "job") not in found([], **creep)
+    facts = found([], gpu__memory_total=8e10, live__step_time=3.0, **creep)
+    assert facts["live.memory_steps_left", "job"] == 1000
+    assert facts["live.memory_time_left", "job"] == 3000.0
+    assert found([], gpu__memory_total=6e10, **creep)["live.memory_steps_left", "job"] == 0
+
+
+def test_a_save_over_the_timeout() -> None:
+    events = [*steps(2.0, 2.0), event("progress.save_done", 9, seconds=300.0)]
+    assert found(events)["live.save_share", "job"] == 0.5
+    assert found(events, config__timeout=3600.0)["live.save_share", "job"] == approx(0.083)
