@@ -11,6 +11,7 @@ from doctor.messages_html import TEXTS as HTML
 from doctor.messages_memory import TEXTS as MEMORY
 from doctor.messages_plan import TEXTS as PLAN
 from doctor.messages_tui import TEXTS as TUI
+from doctor.messages_watch import TEXTS as WATCH
 
 LANGUAGES = ("en", "zh")
 
@@ -21,6 +22,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     **COMPARE,
     **MEMORY,
     **TUI,
+    **WATCH,
     **HTML,
     # verdicts and summaries
     "verdict.healthy": ("healthy", "正常"),

@@ -20,6 +20,7 @@ OK, FOUND, USAGE, UNDETERMINED, INTERRUPTED = 0, 1, 2, 3, 130
 class Top(LazyGroup):
     lazy: ClassVar = {
         "run": ("doctor.cli.run:run", "Find what is wrong on this node and with the job on it."),
+        "attach": ("doctor.cli.attach:attach", "Watch a job that runs, and say what goes wrong as it happens."),
         "analyze": ("doctor.cli.analyze:analyze", "Find the root cause in what a job left behind."),
         "ui": ("doctor.cli.ui:ui", "Walk through a diagnosis on the screen, to a change of the job's own files."),
         "compare": ("doctor.cli.compare:compare", "Say whether a change of the job helped, noise taken into account."),

@@ -1,0 +1,144 @@
+"""Tells what is new in a report: a finding once, again when it changes in what matters, a storm in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from doctor.engine.model import Finding, Label, Role, Verdict
+from doctor.rulebase.model import Severity
+from doctor.rulebase.truth import Truth
+from doctor.session.report import Report
+from doctor.session.watch.model import Announcement, Kind, Told
+
+SETTLED = 2.0
+"""Seconds for which a finding that no message shows has to hold, or a failure has to stay without an explanation."""
+
+GONE = 5.0
+"""Seconds for which a finding must not hold any more before it is told to be over."""
+
+STORM, STORM_GROWS = 16, 8
+"""Messages that follow from one cause from which they are told as a storm, and again when there are so many times as
+many."""
+
+UNEXPLAINED = "unexplained"
+ALARMING = (Severity.FATAL, Severity.DEGRADED)
+
+
+@dataclass(slots=True)
+class _Known:
+    first_seen: float
+    label: str
+    entities: tuple[str, ...]
+    told: bool = False
+    last_seen: float = 0.0
+    storm: int = 0
+    resolved: bool = False
+    finding: Finding | None = None
+
+
+class Teller:
+    """Remembers what was said. `told` is what was said before a restart."""
+
+    def __init__(self, told: tuple[Told, ...] = ()) -> None:
+        self._known = {
+            one.text_key: _Known(one.first_seen, one.label, one.entities, True, one.first_seen, resolved=one.resolved)
+            for one in told
+        }
+
+    @property
+    def told(self) -> tuple[Told, ...]:
+        return tuple(
+            Told(key, known.first_seen, known.label, known.entities, known.resolved)
+            for key, known in self._known.items()
+            if known.told
+        )
+
+    def waits(self) -> bool:
+        """Is there something that will be told if it still holds a moment later?"""
+        return any(not known.told or (known.last_seen < 0) for known in self._known.values())
+
+    def say(self, report: Report, at: float, episode: int | None, last: bool = False) -> Iterator[Announcement]:
+        """What `report` has that was not said; `last` if there will be no other report of this episode."""
+        suffix = f"@{episode}" if episode is not None else ""
+        held: set[str] = set()
+        for finding in report.diagnosis.findings:
+            if not worth(finding):
+                continue
+            key = finding.rule.id + suffix
+            held.add(key)
+            yield from self._finding(finding, key, report, at, episode, last)
+        if report.diagnosis.verdict is Verdict.UNDETERMINED and report.diagnosis.unexplained:
+            key = UNEXPLAINED + suffix
+            held.add(key)
+            yield from self._unexplained(key, report, at, episode, last)
+        for key, known in [*self._known.items()]:
+            if key in held or ("@" in key) != bool(suffix) or not key.endswith(suffix):
+                continue
+            if not known.told:
+                del self._known[key]
+            elif known.finding is not None and not known.resolved and at - known.last_seen >= GONE:
+                known.resolved = True
+                yield Announcement(
+                    Kind.RESOLVED, known.finding, report, at, known.first_seen, known.entities, key, episode=episode
+                )
+
+    def _finding(
+        self, finding: Finding, key: str, report: Report, at: float, episode: int | None, last: bool
+    ) -> Iterator[Announcement]:
+        label = str(finding.label)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = _Known(at, label, finding.entities)
+        known.last_seen, known.finding = at, finding
+        kind = None
+        if not known.told or known.resolved:
+            # What follows from another finding is told with it.
+            if finding.role is Role.ROOT and (last or shown_by_a_message(finding) or at - known.first_seen >= SETTLED):
+                kind = Kind.UPDATED if known.told else Kind.NEW
+        elif _surer(label, known.label) or _elsewhere(finding.entities, known.entities):
+            kind = Kind.UPDATED
+        if kind is not None:
+            known.told, known.resolved, known.label, known.entities = True, False, label, finding.entities
+            yield Announcement(kind, finding, report, at, known.first_seen, finding.entities, key, episode=episode)
+        count = sum(follow.count for follow in finding.follows)
+        if known.told and finding.role is Role.ROOT and count >= max(STORM, STORM_GROWS * known.storm):
+            known.storm = count
+            yield Announcement(Kind.STORM, finding, report, at, known.first_seen, finding.entities, key, count, episode)
+
+    def _unexplained(
+        self, key: str, report: Report, at: float, episode: int | None, last: bool
+    ) -> Iterator[Announcement]:
+        event = report.diagnosis.unexplained[0]
+        entities = (f"rank:{event.rank}",) if event.rank is not None else ("job",)
+        known = self._known.setdefault(key, _Known(at, "", entities))
+        known.last_seen = at
+        if not known.told and (last or at - known.first_seen >= SETTLED):
+            known.told, known.entities = True, entities
+            yield Announcement(Kind.UNEXPLAINED, None, report, at, known.first_seen, entities, key, episode=episode)
+
+
+def worth(finding: Finding) -> bool:
+    """Is the finding one that is spoken of: something that is wrong, or a risk that shows in how the job runs?"""
+    if finding.role is Role.CONTRIBUTING:
+        return False
+    return finding.severity in ALARMING or (finding.severity is Severity.RISK and _alive(finding))
+
+
+def _alive(finding: Finding) -> bool:
+    return any("live." in signal.when for signal in finding.rule.signals.values())
+
+
+def shown_by_a_message(finding: Finding) -> bool:
+    """Does a line of a log show it that says by itself that something is amiss?"""
+    held = [outcome for outcome in finding.outcomes if outcome.truth is Truth.TRUE]
+    return any("symptom" in event.fields for outcome in held for event in outcome.events)
+
+
+def _surer(label: str, before: str) -> bool:
+    return bool(before) and Label(label).order < Label(before).order
+
+
+def _elsewhere(entities: tuple[str, ...], before: tuple[str, ...]) -> bool:
+    """Does it concern others than was said, or twice as many?"""
+    return bool(before) and (not set(entities) & set(before) or len(entities) >= 2 * len(before))

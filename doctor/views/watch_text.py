@@ -1,0 +1,132 @@
+"""What a watched job gives as text: one line for how it stands, a few for each finding as it comes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from rich.text import Text
+
+from doctor.engine.model import Finding, Role
+from doctor.facts.model import Source
+from doctor.messages import say, say_count
+from doctor.rulebase.truth import Truth
+from doctor.session.watch.model import Announcement, Kind, Status
+from doctor.views import present
+from doctor.views.page import Page
+from doctor.views.quote import excerpt
+from doctor.views.safe import visible
+from doctor.views.text import STYLES
+
+COLUMN = 13
+QUOTED = 2
+"""Lines that a quoted line may take."""
+
+BETWEEN = " · "
+
+
+def status_line(status: Status, lang: str) -> str:
+    """How the job stands, in one line; what is not known is left out."""
+    parts = [_clock(status.at)]
+    ranks = status.ranks_alive + status.ranks_silent
+    if ranks:
+        silent = f" ({say(lang, 'watch.silent', n=status.ranks_silent)})" if status.ranks_silent else ""
+        parts.append(say_count(lang, "watch.ranks", ranks) + silent)
+    if status.step is not None:
+        parts.append(say(lang, "watch.step", n=f"{status.step:,}"))
+    if status.step_time is not None:
+        parts.append(say(lang, "watch.step_time", value=_seconds(status.step_time, lang)))
+    if status.mfu is not None:
+        parts.append(say(lang, "watch.mfu", value=f"{status.mfu:.0%}"))
+    if status.memory is not None:
+        parts.append(say(lang, "watch.memory", value=f"{status.memory:.0%}"))
+    found = say_count(lang, "watch.findings", status.findings) if status.findings else ""
+    parts.append(found or say(lang, "watch.nothing_found"))
+    parts.append(f"{counted(lang, 'watch.lines', status.lines)}, {counted(lang, 'watch.files', status.files)}")
+    return visible(BETWEEN.join(parts))
+
+
+def counted(lang: str, key: str, count: int) -> str:
+    return say(lang, f"{key}.{'one' if count == 1 else 'many'}", n=f"{count:,}")
+
+
+def announce(said: Announcement, lang: str, page: Page | None = None) -> Page:
+    """An announcement: what, where, the line that shows it best, the first fix."""
+    page = page or Page()
+    if said.kind is Kind.STORM:
+        _storm(said, lang, page)
+    elif said.finding is None:
+        _unexplained(said, lang, page)
+    else:
+        _finding(said, said.finding, lang, page)
+    return page
+
+
+def _head(said: Announcement, symbol: str, style: str, severity: str, lang: str) -> Text:
+    line = Text(f"{_clock(said.at)} ", "dim").append(f"{symbol} {severity}", style)
+    if said.kind in (Kind.UPDATED, Kind.RESOLVED):
+        line.append(f" ({say(lang, f'watch.{said.kind}')})", style if said.kind is Kind.UPDATED else "bold green")
+    if said.episode is not None:
+        line.append(f"  {say(lang, 'watch.episode', n=said.episode)}", "dim")
+    return line
+
+
+def _finding(said: Announcement, finding: Finding, lang: str, page: Page) -> None:
+    rule, severity = finding.rule, str(finding.severity)
+    line = _head(said, present.SYMBOLS[severity], STYLES[severity], say(lang, f"severity.{severity}"), lang)
+    line.append(f"  {visible(rule.id)}  ", "dim").append(visible(rule.title.get(lang)), "bold")
+    line.append(f"  [{say(lang, f'label.{finding.label}')} {finding.belief:.2f}]", "dim")
+    page.wrapped(line, hang=2)
+    page.beside(say(lang, "head.where"), present.where(finding, said.report, lang), COLUMN)
+    if said.kind is Kind.RESOLVED:
+        return
+    if finding.role is Role.CONSEQUENCE and finding.explained_by:
+        page.beside("", say(lang, "watch.now_follows", rule=finding.explained_by), COLUMN)
+    best = next(
+        (o for o in sorted(finding.outcomes, key=lambda o: -o.weight) if o.sources and o.truth is Truth.TRUE), None
+    )
+    if best is not None:
+        specs = said.report.rulebase.events
+        patterns = next((specs[event.name].patterns for event in best.events if event.name in specs), ())
+        _quote(best.sources[0], patterns, lang, page)
+        if note := best.note.get(lang):
+            page.beside("", f"→ {note}", COLUMN, style="italic")
+    cure = next((remedy for remedy in rule.remedies if not remedy.avoid), None)
+    if said.kind is Kind.NEW and cure is not None:
+        page.beside(say(lang, "head.fix"), Text(visible(cure.title.get(lang)), "bold green"), COLUMN)
+
+
+def _unexplained(said: Announcement, lang: str, page: Page) -> None:
+    line = _head(said, present.SYMBOLS["fatal"], STYLES["fatal"], say(lang, "severity.fatal"), lang)
+    page.wrapped(line.append(f"  {say(lang, 'attach.unexplained')}", "bold"), hang=2)
+    page.beside(say(lang, "head.where"), present.places(said.entities, lang), COLUMN)
+    events = present.unexplained(said.report)
+    if events:
+        spec = said.report.rulebase.events.get(events[0].name)
+        _quote(events[0].source, spec.patterns if spec else (), lang, page)
+
+
+def _storm(said: Announcement, lang: str, page: Page) -> None:
+    follows = said.finding.follows if said.finding else ()
+    ranks = {f"rank:{rank}" for follow in follows for rank in follow.ranks}
+    where = present.places(sorted(ranks), lang) if ranks else ""
+    text = say(lang, "watch.storm" if where else "watch.storm_alone", n=f"{said.count:,}", where=where)
+    line = Text(f"{_clock(said.at)} ", "dim").append(
+        f"└ {visible(said.finding.rule.id) if said.finding else ''}  ", "dim"
+    )
+    page.wrapped(line.append(visible(text)), hang=2)
+
+
+def _quote(source: Source, patterns: tuple[str, ...], lang: str, page: Page) -> None:
+    place = f"{source.path}:{source.line}" if source.line else source.path or source.kind
+    page.beside(say(lang, "head.evidence"), Text(visible(place), "cyan"), COLUMN)
+    if source.text:
+        room = (page.width - COLUMN - 2) * QUOTED
+        page.beside("", excerpt(present.quoted(source, lang), room, patterns), COLUMN + 2)
+
+
+def _clock(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).astimezone().strftime("%H:%M:%S")
+
+
+def _seconds(value: float, lang: str) -> str:
+    return f"{value:.2f} {say(lang, 'unit.s')}" if value < 10 else present.seconds(value, lang)
