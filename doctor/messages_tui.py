@@ -9,6 +9,12 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "--tui needs a terminal: leave it out for the report as text, or use --json",
         "--tui 需要终端：去掉它可得到文本报告，或使用 --json",
     ),
+    "tui.dumb_terminal": (
+        "a terminal with TERM={term} cannot show it: use `pdoctor analyze PATH` or `pdoctor run` for the report as"
+        " text, or set TERM to what your terminal is, such as xterm-256color",
+        "TERM={term} 的终端无法显示：请用 `pdoctor analyze PATH` 或 `pdoctor run` 得到文本报告，"
+        "或将 TERM 设为实际的终端类型，例如 xterm-256color",
+    ),
     "tui.no_web": (
         "--web needs the extra `web`: pip install 'pdoctor[web]'",
         "--web 需要额外组件：pip install 'pdoctor[web]'",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from doctor.session.answers import Answers
 from doctor.session.collecting import Source
 from doctor.session.saved import Saved
 
+WITHOUT_CURSOR = ("", "dumb", "unknown")
+"""Terminals (TERM) that show lines one below the other and nothing else."""
+
 
 def open_tui(source: Source, told: Answers, lang: str, fail_on: str, saved: Saved | None = None) -> tuple[int, Answers]:
     """Walks a person through what the source holds: the exit status, and all answers they have given.
@@ -23,6 +27,8 @@ def open_tui(source: Source, told: Answers, lang: str, fail_on: str, saved: Save
     """
     if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError(say(lang, "tui.no_terminal"))
+    if os.environ.get("TERM", "") in WITHOUT_CURSOR:
+        raise click.UsageError(say(lang, "tui.dumb_terminal", term=os.environ.get("TERM") or "(empty)"))
     from doctor.views.tui.app import PdoctorApp
 
     app = PdoctorApp(source, told, lang, Path.cwd(), saved)

@@ -144,3 +144,19 @@ def _of_use(head: bytes) -> bool:
 
 def _quiet(remark: str) -> None:
     """What is remarked here is remarked again when the file is read."""
+
+
+def laid_member(file: File, name: str, spool: Spool, most: int) -> Path | None:
+    """The member of an archive that is shown as `name`, laid down up to `most` bytes; None where it has none so called.
+
+    OSError or DamagedError where the archive cannot be read up to it.
+    """
+    path = Path(file.path)
+    if not (kind := _kind(path)):
+        return None
+    for member in _members(path, kind, max(FLOOR, RATIO * file.bytes), _quiet):
+        shown = f"{file.name}:{member.name}"
+        if name == shown or name.startswith(f"{shown}:"):
+            stored, size, _ = spool.save(member.pieces, most)
+            return stored if name == shown else laid_member(File(str(stored), shown, size), name, spool, most)
+    return None

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -30,6 +30,7 @@ from doctor.views.tui.step import STEPS, StepScreen
 if TYPE_CHECKING:  # what reads and judges is imported beside the screen, which stands there before
     from doctor.session.answers import Answers
     from doctor.session.collecting import Source
+    from doctor.session.laid_open import LaidOpen
     from doctor.session.layouts import Layouts
     from doctor.session.saved import Saved
     from doctor.session.session import Session
@@ -82,6 +83,13 @@ class PdoctorApp(App[int]):
 
     def say(self, key: str, **values: object) -> str:
         return say(self.lang, key, **values)
+
+    @cached_property
+    def laid(self) -> LaidOpen:
+        """The logs that had to be unpacked to be shown."""
+        from doctor.session.laid_open import LaidOpen
+
+        return LaidOpen()
 
     @property
     def waited(self) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -46,14 +47,23 @@ class StepBar(Widget):
             label = f" {number} {word} " if word else f" {number} "
             line.append(label, "reverse bold" if here else "" if app.may_go(name) else "dim")
             self._ends.append((line.cell_len, name))
-        if self.size.width - line.cell_len >= NAME:
-            line.append(f"  {app.job_name}", "dim")
+        if (room := self.size.width - line.cell_len - 3) >= NAME:
+            line.append(f"  {_end(app.job_name, room)}", "dim")
         line.truncate(max(self.size.width, 1), overflow="ellipsis")
         return line
 
     def on_click(self, event: events.Click) -> None:
         if (name := next((name for end, name in self._ends if event.x < end), "")) and event.x > len(" pdoctor "):
             cast("PdoctorApp", self.app).go(name)
+
+
+def _end(name: str, room: int) -> str:
+    """The end of a name that is too long: the folder of a job says more than what it lies in."""
+    if cell_len(name) <= room:
+        return name
+    while cell_len(name) >= room:
+        name = name[1:]
+    return f"…{name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +79,7 @@ class Key:
 
 COMMON = (
     Key("n", "app.next", "next"),
-    Key("b,escape", "app.back", "back", "b"),
+    Key("b,escape", "app.back", "back", "esc"),
     Key("question_mark", "app.help", "help", "?"),
     Key("q", "app.quit", "quit"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tarfile
 import time
 from pathlib import Path
 from threading import Event
@@ -119,6 +120,18 @@ def test_the_log_opens_at_the_evidence(tmp_path: Path) -> None:
         assert "▶" in person.screen
 
     walk(act, folder=tmp_path)
+
+
+def test_a_packed_log_opens_at_the_evidence_too(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "job.tar.gz", "w:gz") as archive:
+        archive.add(SAMPLE, "job")
+
+    async def act(person: Walker) -> None:
+        await person.press("3")
+        await person.until(lambda: "▶    10" in person.screen)
+        assert "  9 2026-03-14" in person.screen
+
+    walk(act, (str(tmp_path / "job.tar.gz"),), folder=tmp_path)
 
 
 def test_the_language_changes_on_the_way(tmp_path: Path) -> None:

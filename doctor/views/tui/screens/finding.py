@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -13,6 +14,7 @@ from textual.widget import Widget
 from doctor.engine.model import Finding, Outcome
 from doctor.facts.model import Event, Source
 from doctor.rulebase.truth import Truth
+from doctor.session.report import Input
 from doctor.session.session import remedies
 from doctor.views import present
 from doctor.views.explain import SYMBOLS, Explanation
@@ -84,6 +86,7 @@ class FindingScreen(StepScreen):
 
     def fill(self) -> None:
         self._explained = False
+        self._shown: Source | None = None
         self.refresh_bindings()
         self.query_one("#story", PageView).show(self._story)
         found = self.found
@@ -175,17 +178,31 @@ class FindingScreen(StepScreen):
         if kind != "line" or int(number) >= len(self._sources):
             return
         source, event_of = self._sources[int(number)]
-        path = self._place(source)
+        self._shown = source
+        given = self._given(source)
+        path = self.pdoctor.laid.at_hand(given) if given else ""
+        if given and not path:
+            self.run_worker(partial(self._lay, source, given), thread=True, group="lay", exclusive=True)
         pane = self.query_one("#log", LogPane)
         pane.border_title = Text(visible(_spot(source)))
         if not path or pane.open(path, source.line):
             texts = [*(line.text for line in event_of.context), source.text] if event_of else [source.text]
             pane.show([text for text in texts if text] or [source.path or source.kind])
 
-    def _place(self, source: Source) -> str:
-        """Where the log of a source lies; nowhere where it was one of an archive, or no log."""
+    def _given(self, source: Source) -> Input | None:
+        """The log that a source is a line of."""
         inputs = self.session.report.inputs if self.session and source.line else ()
-        return next((given.place for given in inputs if given.path == source.path), "")
+        return next((given for given in inputs if given.path == source.path), None)
+
+    def _lay(self, source: Source, given: Input) -> None:
+        """Lays down a log that cannot be opened as it is, beside the screen, and opens it if it is still wanted."""
+        path = self.pdoctor.laid.lay(given, self.pdoctor.source.paths)
+        if path and self.app.is_running:
+            self.app.call_from_thread(self._open, source, path)
+
+    def _open(self, source: Source, path: str) -> None:
+        if self.is_mounted and self._shown is source:
+            self.query_one("#log", LogPane).open(path, source.line)
 
     @on(Rows.Chosen, "#evidence")
     def action_log(self) -> None:

@@ -37,8 +37,10 @@ class FindingsScreen(StepScreen):
     FindingsScreen #list { width: 1fr; }
     FindingsScreen #about { width: 1fr; border-left: solid $panel; display: none; }
     FindingsScreen.-wide #about { display: block; }
-    FindingsScreen Input { display: none; height: 1; border: none; background: $boost; }
-    FindingsScreen Input.-shown { display: block; }
+    FindingsScreen Input, FindingsScreen Input:focus {
+        display: none; height: 1; border: none; padding: 0 1; background: $boost;
+    }
+    FindingsScreen Input.-shown, FindingsScreen Input.-shown:focus { display: block; }
     """
 
     def body(self) -> Iterable[Widget]:

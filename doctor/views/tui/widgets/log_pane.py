@@ -21,8 +21,6 @@ from doctor.views.tui.widgets.strips import strip_of
 ABOVE = 3
 """Lines shown above the one it opens at."""
 
-PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"BZh", b"PK\x03\x04")
-PACKED_REASON = "packed"
 NUMBERS = 8
 LONGEST = 8
 """Rows that the marked line may take: what it says is what one came for."""
@@ -58,6 +56,7 @@ class LogPane(ScrollView, can_focus=True):
         self._known = 0
         self._read: tuple[int, Sequence[str]] = (0, ())
         self._pieces: Sequence[str] = ()
+        self._put: int | None = None
 
     @property
     def marked(self) -> int:
@@ -67,9 +66,6 @@ class LogPane(ScrollView, can_focus=True):
     def open(self, path: str, line: int) -> str:
         """Opens a file at a line; gives why it cannot be read, or nothing."""
         try:
-            with Path(path).open("rb") as file:
-                if file.read(6).startswith(PACKED):
-                    return PACKED_REASON
             if self._window is None or str(self._window.path) != path:
                 window = LogWindow(Path(path))
                 self.close()
@@ -81,10 +77,17 @@ class LogPane(ScrollView, can_focus=True):
             return error.strerror or str(error)
         self._lines = ()
         self._wrap()
+        self._put = None
         # The room that was made counts once the widget is laid out anew.
-        self.call_after_refresh(self.scroll_to, 0, max(line - 1 - ABOVE, 0), animate=False)
+        self.call_after_refresh(self._to_marked)
         self.refresh()
         return ""
+
+    def _to_marked(self) -> None:
+        """Shows the marked line whole, and what stands before it as there is room."""
+        above = max(min(ABOVE, self.size.height - len(self._pieces)), 0)
+        self._put = max(self._marked - 1 - above, 0)
+        self.scroll_to(0, self._put, animate=False)
 
     def show(self, texts: Sequence[str], first: int = 0, marked: int = 0) -> None:
         """Shows lines that are at hand, where there is no file to open."""
@@ -105,6 +108,8 @@ class LogPane(ScrollView, can_focus=True):
     def on_resize(self, event: events.Resize) -> None:
         self._wrap()
         self._extend(self.scroll_offset.y + self.size.height)
+        if self._window is not None and self._put in (None, self.scroll_offset.y):  # nobody has moved it since
+            self.call_after_refresh(self._to_marked)
 
     def watch_scroll_y(self, old: float, new: float) -> None:
         super().watch_scroll_y(old, new)
