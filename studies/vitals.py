@@ -1,0 +1,121 @@
+"""How soon a watched job's decline is told, and how often a healthy one raises an alarm: `python -m studies.vitals`.
+
+Jobs are played in events by tests/facts/vitals/jobs.py; every number comes from seeds that are fixed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from statistics import median
+
+from doctor.facts.model import Source, Value
+from doctor.facts.vitals.growth import Growth
+from doctor.facts.vitals.robust import Shift
+from tests.facts.vitals.jobs import Job, known, watched
+
+SEEDS = range(10)
+HERE = Source("log", "job.log", 1)
+GIB = 1024.0**3
+
+
+def silence(job: Job, steps: int, **config: Value) -> float | None:
+    """Seconds from the last line of a job that hangs to the first word of it."""
+    last = max(at for at, _ in replace(job).events(steps))
+    for now, vitals in watched(replace(job), steps, 2.0, 2000.0):
+        if known(list(vitals.facts(now)), **config).get(("live.stalled", "job")):
+            return now - last
+    return None
+
+
+def healthy(job: Job, steps: int) -> tuple[int, int]:
+    """Times at which a healthy job was told to be silent, and to be slower.
+
+    A checkpoint of 40 s comes every 100 steps, an evaluation of 60 s every 150; 2 % of the steps take 1.5 to 4 times.
+    """
+    silent = slower = 0
+    for now, vitals in watched(job, steps, max(5.0, 3 * job.step)):
+        facts = known(list(vitals.facts(now)))
+        silent += facts.get(("live.stalled", "job")) is True
+        slower += ("live.slowdown", "job") in facts
+    return silent, slower
+
+
+def slowdown(ratio: float, jitter: float, seed: int, before: int = 200, after: int = 400) -> int | None:
+    """Steps from the first slow one to the first word of it; None if there is none, -1 for a word before."""
+    rng = random.Random(seed)
+    series = Shift(1.2)
+    for number in range(before + after):
+        series.see(rng.lognormvariate(0, jitter) * (ratio if number >= before else 1.0), HERE)
+        if series.ratio is not None:
+            return number - before + 1 if number >= before else -1
+    return None
+
+
+def leak(per_step: float, noise: float, seed: int) -> int | None:
+    """Steps until a leak of `per_step` GiB on 40 GiB is told."""
+    rng = random.Random(seed)
+    growth = Growth()
+    for step in range(1, 4000):
+        growth.see(float(step), (40 + per_step * step + rng.gauss(0, noise)) * GIB, HERE)
+        if growth.creep() is not None:
+            return step
+    return None
+
+
+def rows() -> Iterator[str]:
+    yield "| hang of a job of 2 s steps | time-out | told after | before it strikes |"
+    yield "| --- | --- | --- | --- |"
+    forms = (
+        ("no pause seen yet", Job(hang_at=150), (20.0, 600.0, 1800.0)),
+        ("three checkpoints of 40 s before, announced", Job(hang_at=180, save_every=50), (600.0, 1800.0)),
+        ("the same without a word", Job(hang_at=180, save_every=50, announced=False), (600.0, 1800.0)),
+    )
+    for name, job, timeouts in forms:
+        for timeout in timeouts:
+            told = [silence(replace(job, seed=seed), 200, timeout=timeout) for seed in SEEDS]
+            seconds = [value for value in told if value is not None and value > 0]
+            middle = f"{median(seconds):.0f} s" if seconds else "never"
+            before = sum(value < timeout for value in seconds)
+            yield f"| {name} | {timeout:.0f} s | {middle} | {before} of {len(told)} |"
+    yield ""
+    yield "| healthy jobs of 1000 steps | hours | alarms of silence | of slowness |"
+    yield "| --- | --- | --- | --- |"
+    for step in (0.5, 2.0, 10.0, 60.0):
+        for announced in (True, False):
+            jobs = [
+                Job(seed, step, jitter, save_every=100, eval_every=150, announced=announced, outliers=0.02)
+                for seed in range(5)
+                for jitter in (0.02, 0.1, 0.2)
+            ]
+            found = [healthy(job, 1000) for job in jobs]
+            word = "announced" if announced else "without a word"
+            hours = len(jobs) * 1000 * step / 3600
+            silent, slower = (sum(counts) for counts in zip(*found, strict=True))
+            yield f"| {step:g} s steps, pauses {word} | {hours:.0f} | {silent} | {slower} |"
+    yield ""
+    yield "| steps become slower by | jitter 2 % | 5 % | 10 % | 20 % |"
+    yield "| --- | --- | --- | --- | --- |"
+    for ratio in (1.0, 1.1, 1.25, 1.5, 2.0):
+        cells = []
+        for jitter in (0.02, 0.05, 0.1, 0.2):
+            told = [slowdown(ratio, jitter, seed, after=2000 if ratio < 1.2 else 400) for seed in range(40)]
+            right = [value for value in told if value is not None and value > 0]
+            cells.append(f"{median(right):.0f} steps ({len(right)} of 40)" if right else "never")
+        yield f"| {ratio:g} times | " + " | ".join(cells) + " |"
+    yield ""
+    yield "| GPU memory of 40 GiB grows in a step by | noise 0 | 0.1 GiB | 1 GiB |"
+    yield "| --- | --- | --- | --- |"
+    for per_step in (0.0, 0.001, 0.01, 0.1):
+        cells = []
+        for noise in (0.0, 0.1, 1.0):
+            told = [leak(per_step, noise, seed) for seed in SEEDS]
+            right = [value for value in told if value is not None]
+            cells.append(f"{median(right):.0f} steps ({len(right)} of 10)" if right else "never")
+        yield f"| {per_step:g} GiB | " + " | ".join(cells) + " |"
+
+
+if __name__ == "__main__":
+    for row in rows():
+        print(row)
