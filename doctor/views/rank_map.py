@@ -33,12 +33,13 @@ def draw_ranks(page: Page, ranks: RankMap, lang: str, everything: bool = False) 
         page.wrapped(line.append(f"  ({told})", "dim"), hang=6)
     page.blank()
     shown = ranks.groups if everything else _gravest(ranks.groups)
-    wide = max(len(group.ranks) for group in shown) + NAME + 3
+    names = max(len(_name(group)) for group in shown)
+    wide = max(len(group.ranks) for group in shown) + names + 3
     across = max((page.width - 2) // wide, 1)
     for start in range(0, len(shown), across):
         line = Text("  ")
         for group in shown[start : start + across]:
-            cell = _group(group)
+            cell = _group(group, names)
             cell.pad_right(max(wide - cell.cell_len, 1))
             line += cell
         line.rstrip()
@@ -47,10 +48,14 @@ def draw_ranks(page: Page, ranks: RankMap, lang: str, everything: bool = False) 
         page.wrapped(say(lang, "html.cut", n=len(ranks.groups) - len(shown)), indent=2, style="dim")
 
 
-def _group(group: RankGroup) -> Text:
-    """A host's name, or the first of its ranks, and a letter a rank."""
-    name = visible(group.host) or str(group.ranks[0][0])
-    label = Text(name[-NAME:].rjust(NAME) + " ", "dim")
+def _name(group: RankGroup) -> str:
+    """A host's name, or the first of its ranks."""
+    return (visible(group.host) or str(group.ranks[0][0]))[-NAME:]
+
+
+def _group(group: RankGroup, wide: int) -> Text:
+    """The name of a group in so many columns, and a letter a rank."""
+    label = Text(_name(group).rjust(wide) + " ", "dim")
     for _, state in group.ranks:
         label.append(LETTERS[state], STYLES[state])
     return label
