@@ -36,9 +36,17 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "--{path}：处理太慢，等待的通告过多；后续通告将略去并计数",
     ),
     "attach.left_undone": ("--{path}: {n} announcements were not delivered", "--{path}：{n} 条通告未送达"),
+    "attach.no_port": (
+        "--metrics-port {path}: cannot be had ({reason})",
+        "--metrics-port {path}：无法使用（{reason}）",
+    ),
     "attach.state_other": (
         "--state {path}: is another kind of file and stays as it is; name one that does not exist yet",
         "--state {path}：是其他类型的文件，不会改动；请给出尚不存在的文件名",
+    ),
+    "attach.state_elsewhere": (
+        "--state {path}: is of another watch ({what}); name another file",
+        "--state {path}：属于另一个监视（{what}）；请改用其他文件",
     ),
     "attach.state_newer": (
         "--state {path}: was written by a newer pdoctor; use that one, or name another file",

@@ -5,22 +5,26 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from doctor.cli import options
+from doctor.cli.acts import Acts, acts
 from doctor.cli.main import FOUND, UNDETERMINED
 from doctor.cli.settings import SEVERITIES
 from doctor.messages import say
 from doctor.rulebase.load import load_rulebase
 from doctor.session.analyze import STDIN
 from doctor.session.inputs import InputError
+from doctor.session.notes import Note
 
 if TYPE_CHECKING:
+    from doctor.session.watch.acting import Acting
     from doctor.session.watch.follow import Following
     from doctor.session.watch.model import Announcement, Remark
     from doctor.session.watch.watch import Watch
@@ -32,6 +36,9 @@ LAST_WORDS = 2.0
 """Seconds for which what a job has ended with is waited for."""
 
 MINUTE = 60.0
+
+MOST_NOTES = 1000
+"""Remarks that may wait to be shown."""
 
 
 @click.command(no_args_is_help=True)
@@ -48,6 +55,7 @@ MINUTE = 60.0
     show_default=True,
     help="Exit with 1 for root causes of this severity or graver.",
 )
+@acts
 @options.rules
 @options.lang
 @options.no_color
@@ -64,6 +72,7 @@ def attach(
     lang: str,
     no_color: bool,
     quiet: bool,
+    **asked: Any,
 ) -> int:
     """Watch a job that runs, and say what goes wrong as it happens.
 
@@ -77,22 +86,26 @@ def attach(
     if not (targets or pids or slurm):
         raise click.UsageError(say(lang, "watch.nothing"))
     stdin = sys.stdin.buffer if STDIN in targets and sys.stdin is not None else None
+    screen = Screen(lang, not no_color, quiet)
+    named = [*targets, *(f"--pid {pid}" for pid in pids), *([f"--slurm {slurm}"] if slurm else [])]
     try:
-        following = follow(targets, pids, slurm, stdin)
-        watch = Watch(load_rulebase(rules), following.follower, following.roots)
+        wanted = Acts.of(asked, named, screen.hear)
+        following = follow(targets, pids, slurm, stdin, wanted.kept.marks)
+        watch = Watch(load_rulebase(rules), following.follower, following.roots, kept=wanted.kept)
     except InputError as error:
         raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
-    screen = Screen(lang, not no_color, quiet)
-    screen.begin(following, [*targets, *(f"--pid {pid}" for pid in pids), *([f"--slurm {slurm}"] if slurm else [])])
+    acting = wanted.beside(watch, lang, pids[0] if pids else None, slurm)
+    screen.begin(following, named)
     with _stoppable() as stopped:
-        _watch(watch, following, screen, interval, seconds, once_done, stopped)
-    return _end(watch, following, screen, fail_on)
+        _watch(watch, following, screen, acting, interval, seconds, once_done, stopped)
+    return _end(watch, following, screen, acting, fail_on)
 
 
 def _watch(
     watch: Watch,
     following: Following,
     screen: Screen,
+    acting: Acting,
     interval: float,
     seconds: float | None,
     once_done: bool,
@@ -105,6 +118,7 @@ def _watch(
         started = time.monotonic()
         turned = watch.turn()
         screen.show(watch, turned.said, turned.remarks)
+        acting.turned(turned.said)
         if turned.heard:
             quiet_since = started
         quiet_for = time.monotonic() - quiet_since
@@ -118,12 +132,15 @@ def _watch(
             time.sleep(max(interval - (time.monotonic() - started), 0.01))
 
 
-def _end(watch: Watch, following: Following, screen: Screen, fail_on: str) -> int:
+def _end(watch: Watch, following: Following, screen: Screen, acting: Acting, fail_on: str) -> int:
     """The summary, and the exit status of the gravest episode."""
     from doctor.cli.tell import status
 
     said = watch.finish()
     screen.show(watch, said, [])
+    acting.turned(said)
+    acting.close()
+    screen.show(watch, [], [])
     following.follower.close()
     assert watch.report is not None
     screen.summary(watch)
@@ -139,6 +156,11 @@ class Screen:
         self._live = sys.stderr.isatty()
         self._shown_at = float("-inf")
         self._standing = False
+        self._notes: deque[Note] = deque(maxlen=MOST_NOTES)
+
+    def hear(self, note: Note) -> None:
+        """Takes a remark, from any thread; it is shown with the next turn."""
+        self._notes.append(note)
 
     def begin(self, following: Following, named: list[str]) -> None:
         if self._hushed:
@@ -150,10 +172,13 @@ class Screen:
     def show(self, watch: Watch, said: list[Announcement], remarks: list[Remark]) -> None:
         from doctor.views.watch_text import announce, status_line
 
-        if said or (remarks and not self._hushed):
+        notes = [self._notes.popleft() for _ in range(len(self._notes))]
+        if said or ((remarks or notes) and not self._hushed):
             self._clear()
         for remark in remarks if not self._hushed else ():
             options.note(say(self._lang, remark.key, path=remark.path, reason=remark.reason))
+        for note in notes if not self._hushed else ():
+            options.note(say(self._lang, note.key, path=note.path, **note.values))
         for one in said:
             announce(one, self._lang).print(sys.stdout, self._color)
             sys.stdout.flush()

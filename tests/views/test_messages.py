@@ -50,7 +50,7 @@ NAMES = {
     "facts", "run", "step", "time", "torch", "dist", "HTML", "Markdown", "JSON", "json",
     "Ctrl", "pid", "slurm",
     "tui", "web", "issue", "diff", "enter", "space", "tab", "esc", "English", "py", "spy", "faulthandler",
-    "state",
+    "state", "metrics", "port",
 }  # fmt: skip
 """Field-standard words and names that are the same in both languages."""
 
