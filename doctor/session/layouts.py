@@ -41,8 +41,8 @@ class Layout:
 class Layouts:
     """options: those that fit for certain first, each fastest first. considered: with chunks, micro-batch and
     recomputation; stopped: time was up before all were looked at; like: the GPU whose speed ordered them, where the
-    job's is not known; problem: why there are none, missing: the facts without which there is no job to search for; held:
-    settings that were kept as they are."""
+    job's is not known; problem: why there are none, missing: the facts without which there is no job to search for;
+    held: settings that were kept as they are."""
 
     options: tuple[Layout, ...] = ()
     layouts: int = 0

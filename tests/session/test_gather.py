@@ -5,7 +5,7 @@ from pathlib import Path
 
 from doctor.facts.model import EventSpec, Symptom
 from doctor.session.contents import File, beginning
-from doctor.session.gather import Gathered, Taken, rooms, gather
+from doctor.session.gather import Gathered, Taken, gather, rooms
 
 OOM = EventSpec("torch.cuda_oom", (r"CUDA out of memory\. Tried",), symptom=Symptom.FATAL)
 DF = "$ df -h /dev/shm\nFilesystem      Size  Used Avail Use% Mounted on\nshm              64M   64M     0 100% /dev/shm\n"
