@@ -15,6 +15,7 @@ from doctor.messages import say
 from doctor.session.answers import Answers
 from doctor.session.collecting import Source
 from doctor.session.saved import Saved
+from doctor.views.safe import visible_lines
 
 WITHOUT_CURSOR = ("", "dumb", "unknown")
 """Terminals (TERM) that show lines one below the other and nothing else."""
@@ -31,8 +32,14 @@ def open_tui(source: Source, told: Answers, lang: str, fail_on: str, saved: Save
         raise click.UsageError(say(lang, "tui.dumb_terminal", term=os.environ.get("TERM") or "(empty)"))
     from doctor.views.tui.app import PdoctorApp
 
-    app = PdoctorApp(source, told, lang, Path.cwd(), saved)
+    try:
+        folder = Path.cwd()
+    except FileNotFoundError:  # it was removed: the rest goes on, and writing says why it fails
+        folder = Path()
+    app = PdoctorApp(source, told, lang, folder, saved)
     app.run()
+    for line in (line for text in app.written for line in visible_lines(text)):
+        click.echo(line, err=True)
     if app.session is None:
         return OK, told
     write_exports(app.session.report, lang, facts=False, hushed=False)

@@ -67,6 +67,7 @@ class PdoctorApp(App[int]):
         saved: Saved | None = None,
     ) -> None:
         super().__init__()
+        self.animation_level = "none"  # over ssh each step of a glide is a repaint
         self._saved = saved
         self.source, self.told, self.lang, self.folder = source, answers, lang, folder
         self.session: Session | None = None
@@ -78,6 +79,8 @@ class PdoctorApp(App[int]):
         """The rule whose proof is shown, or `event` and a number; empty for the first root."""
         self.searching: int | None = None
         """How many layouts were considered, while some are searched for."""
+        self.written: list[str] = []
+        """What was written and how it is used, for when the walk is over."""
         self._trail: list[str] = []
         self._screens: dict[str, StepScreen] = {}
 
@@ -323,6 +326,11 @@ class PdoctorApp(App[int]):
             )
         else:
             self.notify(self.say("tui.change.copied", path=path), markup=False)
+
+    def wrote(self, told: str) -> None:
+        """Says what was written, now and once more when the walk is over."""
+        self.written.append(told)
+        self.notify(told, timeout=15, markup=False)
 
     # language, theme, help, leaving
 

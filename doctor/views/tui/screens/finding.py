@@ -37,6 +37,9 @@ LOW = 30
 MOST_SOURCES = 200
 """Lines of one signal that are listed."""
 
+LEAST = 0.5
+"""Nats below which what stands in no line is worth no row; the reasons tell of it all."""
+
 FULL_BAR = 4.0
 """Nats of evidence that fill a bar of five cells."""
 
@@ -186,6 +189,8 @@ class FindingScreen(StepScreen):
         pane = self.query_one("#log", LogPane)
         pane.border_title = Text(visible(_spot(source)))
         if not path or pane.open(path, source.line):
+            if given:
+                pane.border_title = Text(f"{visible(_spot(source))}  ({self.say('tui.finding.quoted')})")
             texts = [*(line.text for line in event_of.context), source.text] if event_of else [source.text]
             pane.show([text for text in texts if text] or [source.path or source.kind])
 
@@ -202,7 +207,9 @@ class FindingScreen(StepScreen):
 
     def _open(self, source: Source, path: str) -> None:
         if self.is_mounted and self._shown is source:
-            self.query_one("#log", LogPane).open(path, source.line)
+            pane = self.query_one("#log", LogPane)
+            if not pane.open(path, source.line):
+                pane.border_title = Text(visible(_spot(source)))
 
     @on(Rows.Chosen, "#evidence")
     def action_log(self) -> None:
@@ -250,9 +257,10 @@ def _spot(source: Source) -> str:
 
 
 def _ordered(found: Finding) -> Sequence[Outcome]:
-    """What holds, strongest first; then what is not known and what does not hold."""
+    """What holds, strongest first; then what is not known and what does not hold, as far as that weighs anything."""
     order = {Truth.TRUE: 0, Truth.UNKNOWN: 1, Truth.FALSE: 2}
-    return sorted(found.outcomes, key=lambda outcome: (order[outcome.truth], -abs(outcome.weight)))
+    told = [o for o in found.outcomes if o.sources or abs(o.weight) >= LEAST]
+    return sorted(told, key=lambda outcome: (order[outcome.truth], -abs(outcome.weight)))
 
 
 def _lines(found: Finding) -> Iterator[tuple[Source, Event | None]]:

@@ -21,6 +21,8 @@ from doctor.views.tui.widgets.strips import strip_of
 ABOVE = 3
 """Lines shown above the one it opens at."""
 
+CHANGED = "changed"
+"""Why a file is not shown that does not reach to the line any more."""
 NUMBERS = 8
 LONGEST = 8
 """Rows that the marked line may take: what it says is what one came for."""
@@ -70,6 +72,9 @@ class LogPane(ScrollView, can_focus=True):
                 window = LogWindow(Path(path))
                 self.close()
                 self._window = window
+            if not self._window.lines(line, 1):
+                self.close()
+                return CHANGED
             self._marked = line
             self._extend(line + max(self.size.height, 1))
         except OSError as error:
