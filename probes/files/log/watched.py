@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from doctor.facts.model import Event, EventSpec
@@ -11,10 +12,11 @@ from probes.files.log import elsewhere as away
 from probes.files.log.facts import facts_of
 from probes.files.log.growing import Growing
 from probes.files.log.lines import BULK, Patterns
-from probes.files.log.matcher import ENGINES, SMALL_ENGINES
+from probes.files.log.matcher import ENGINES, SMALL_ENGINES, Matcher
 from probes.files.log.model import InputInfo, LogReading
 from probes.files.log.ranks import ranks_by_folder
 from probes.files.log.reader import FileReading
+from probes.files.log.rising import Rising
 from probes.files.runs import runs_of
 
 BULK_IN_ALL, BULK_LEAST = 4096, 16
@@ -27,16 +29,18 @@ LEAST_SHARE = 0.05
 
 
 class WatchedLogs:
-    """Logs by name. `quick` starts at once and reads more slowly: for logs that grow by less than a megabyte a second.
+    """Logs by name. `quick` starts at once, and reads faster when much has come.
 
     `expected` is the number of logs that are to come, as far as it is known: the more, the less each keeps.
     """
 
     def __init__(self, specs: Sequence[EventSpec], cache_dir: Path | None, quick: bool = False) -> None:
         self._patterns = Patterns(specs)
-        engines = SMALL_ENGINES if quick else ENGINES
-        self._matcher, _, self.complaints = away.matchers(self._patterns.texts, frozenset(), cache_dir, engines)
+        engine = partial(away.matchers, self._patterns.texts, frozenset(), cache_dir)
+        matcher, _, self.complaints = engine(SMALL_ENGINES if quick else ENGINES)
+        self._matcher: Matcher = Rising(matcher, lambda: engine(ENGINES)[0]) if quick else matcher
         self._logs: dict[str, Growing] = {}
+        self._lines = 0
         self._read: dict[str, tuple[object, FileReading]] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -47,7 +51,8 @@ class WatchedLogs:
 
     @property
     def lines(self) -> int:
-        return sum(log.lines for log in self._logs.values())
+        """Whole lines so far."""
+        return self._lines
 
     def add(self, name: str, expected: int, written: float) -> None:
         """A log that is new; `written` is when it was written to last, in seconds since the epoch."""
@@ -60,9 +65,12 @@ class WatchedLogs:
     def feed(self, name: str, data: bytes, at: float, anew: bool = False) -> list[Event]:
         """The events of what was written to `name`. `anew` if it is the beginning of another file of that name."""
         log = self._logs[name]
-        before = log.ended(at) if anew else []
+        lines = log.lines
+        events = log.ended(at) if anew else []
         self._read.pop(name, None)
-        return before + log.feed(data, at)
+        events += log.feed(data, at)
+        self._lines += log.lines - lines
+        return events
 
     def ripe(self, at: float) -> bool:
         """Can something be told now that was read a moment ago?"""
