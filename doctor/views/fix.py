@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from dataclasses import dataclass
 
 from doctor.session.session import Session, remedies
@@ -21,18 +23,21 @@ class ByHand:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """`patch` is for `patch -p1` in the folder of the files."""
+    """`patch` is for `patch -p1` in `folder`, which is empty where that is the current one or is not known."""
 
     patch: str
     by_hand: tuple[ByHand, ...]
+    folder: str = ""
+
+    def command(self, path: str) -> str:
+        """What applies the patch once it lies at `path`."""
+        where = f"-d {shlex.quote(self.folder)} " if self.folder else ""
+        return f"patch {where}-p1 < {shlex.quote(path)}"
 
     @property
     def script(self) -> str:
         """All that is to be done by hand as a file of comments and lines."""
-        blocks = [
-            f"# {each.title}\n" + (f"# {each.why}\n" if each.why else "") + f"{_lines(each)}\n" for each in self.by_hand
-        ]
-        return "\n".join(blocks)
+        return "\n".join("\n".join([*_head(each), _lines(each), ""]) for each in self.by_hand)
 
     @property
     def text(self) -> str:
@@ -52,7 +57,21 @@ def fix_of(session: Session, lang: str) -> Fix:
         for kind, text in present.changes(root.rule, remedy, session.report)
         if (name, kind) not in done
     ]
-    return Fix(edits.patch if edits else "", tuple(by_hand))
+    return Fix(edits.patch if edits else "", tuple(by_hand), _folder(session))
+
+
+def _folder(session: Session) -> str:
+    """The folder that the names in the patch count from; files of an archive lie in none."""
+    names = [change.path for change in session.edits.files if change.diff] if session.edits else []
+    places = {given.path: given.place for given in session.report.inputs if given.place}
+    ends = {os.path.abspath(places[name]).removesuffix(name.lstrip("/")) for name in names if name in places}
+    found = ends.pop() if len(ends) == 1 else ""
+    known = found.endswith("/") and all(name in places for name in names)
+    return found if known and os.path.realpath(found) != os.path.realpath(".") else ""
+
+
+def _head(each: ByHand) -> list[str]:
+    return [f"# {line}" for text in (each.title, each.why) for line in text.splitlines()]
 
 
 def _lines(each: ByHand) -> str:

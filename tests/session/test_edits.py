@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from doctor.planner.knobs import apply, assignments
+from doctor.rulebase.load import load_rulebase
 from doctor.rulebase.model import Text
-from doctor.session.asked import Asked
+from doctor.session.asked import Asked, lines
 from doctor.session.edits import Edits, edits
+from tests.adapters.samples import SAMPLES
 from tests.planner.support import job
 
 SCRIPT = """#!/bin/bash
@@ -131,3 +137,41 @@ def test_the_script_that_configures_the_job_is_the_one_that_starts_it() -> None:
 def test_files_that_cannot_be_read_are_left_alone(text: str) -> None:
     wanted = asked(env={"A": "1"}, flags={"megatron": "--bf16"}, settings={"micro_batch": 1})
     assert edited(wanted, run_sh=text).patch == ""
+
+
+@lru_cache(maxsize=1)
+def of_rules() -> list[tuple[Asked, ...]]:
+    """What all remedies of a rule ask for, for every rule."""
+    return [
+        tuple(
+            Asked(
+                f"{rule.id}:{remedy.id}",
+                remedy.title,
+                {key: new if isinstance(new, int) else None for key, new in (remedy.change.get("patch") or {}).items()},
+                {str(key): lines(text) for key, text in (remedy.change.get("flags") or {}).items()},
+                {key: None if new is None else str(new) for key, new in (remedy.change.get("env") or {}).items()},
+            )
+            for remedy in rule.remedies
+        )
+        for rule in load_rulebase(()).base.rules.values()
+    ]
+
+
+@pytest.mark.skipif(shutil.which("patch") is None, reason="patch is not here")
+@settings(max_examples=60, deadline=None)
+@given(path=st.sampled_from(sorted(SAMPLES)), data=st.data())
+def test_what_any_rule_asks_for_applies_to_any_file_once(path: str, data: st.DataObject) -> None:
+    wanted = data.draw(st.sampled_from(of_rules()))
+    configs = {"launch.sh": b"#!/bin/bash\nif x; then\n  export Y=1\nfi\ntorchrun train.py --config c\n"}
+    configs[path] = SAMPLES[path][0].encode()
+    found = edits(configs, wanted, None, None)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in configs.items():
+            (Path(folder) / name).write_bytes(text)
+        if found.patch:
+            order = ["patch", "-p1", "--fuzz=0", "--silent"]
+            subprocess.run(order, cwd=folder, input=found.patch.encode(), check=True)
+        after = {name: (Path(folder) / name).read_bytes() for name in configs}
+    if bash := shutil.which("bash"):
+        assert subprocess.run([bash, "-n"], input=after["launch.sh"], check=False).returncode == 0
+    assert edits(after, wanted, None, None).patch == ""

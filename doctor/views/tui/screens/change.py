@@ -23,10 +23,18 @@ class ChangeScreen(StepScreen):
     step = "change"
     KEYS: ClassVar[tuple[Key, ...]] = (Key("w", "write", "write"), Key("y", "copy", "copy"))
 
+    def __init__(self, lang: str) -> None:
+        super().__init__(lang)
+        self._of: Fix | None = None
+        self._written = ""
+        """How to apply what was written of the fix as it is now."""
+
     def body(self) -> Iterable[Widget]:
         yield PageView(id="change")
 
     def fill(self) -> None:
+        if (fix := self.fix) != self._of:
+            self._of, self._written = fix, ""
         self.query_one("#change", PageView).show(self._page)
 
     @property
@@ -42,6 +50,8 @@ class ChangeScreen(StepScreen):
             return
         if not fix.text:
             page.wrapped(self.say("tui.change.nothing"))
+        for line in self._written.splitlines():
+            page.wrapped(Text(visible(line), "bold green"), hang=2)
         if fix.patch:
             page.wrapped(Text(self.say("tui.change.files"), "bold"))
             for line in fix.patch.splitlines():
@@ -82,5 +92,7 @@ class ChangeScreen(StepScreen):
             return
         told = self.say("tui.change.written", paths=", ".join(map(str, written)))
         if fix.patch:
-            told += "\n" + self.say("tui.change.apply", command=f"patch -p1 < {written[0]}")
-        self.notify(told, timeout=15, markup=False)
+            told += "\n" + self.say("tui.change.apply", command=fix.command(str(written[0])))
+        self._written = told
+        self.pdoctor.wrote(told)
+        self.query_one("#change", PageView).again()
