@@ -129,7 +129,8 @@ def _unexplained(found: list[Candidate], explained: dict[str, Consequences], sit
     """Failures that no finding accounts for, the first one in time first."""
     covered = {s for c in found for s in c.symptoms} | {i for c in explained.values() for i in c.identities}
     left = [event for event in situation.store.events() if id(event) not in covered and _failed(event, situation)]
-    left.sort(key=lambda e: (e.time is None, e.time or 0.0, e.source.path, e.order))
+    firsts = {fact.source for fact in situation.store.every("failure.first_line")}
+    left.sort(key=lambda e: (e.source not in firsts, e.time is None, e.time or 0.0, e.source.path, e.order))
     return tuple(left[:MOST_UNEXPLAINED])
 
 

@@ -11,6 +11,7 @@ from doctor.facts.model import Source
 from doctor.messages import say, say_count
 from doctor.rulebase.truth import Truth
 from doctor.session.watch.model import Announcement, Kind, Status
+from doctor.session.watch.telling import first_unexplained
 from doctor.views import present
 from doctor.views.page import Page
 from doctor.views.quote import excerpt
@@ -99,10 +100,10 @@ def _unexplained(said: Announcement, lang: str, page: Page) -> None:
     line = _head(said, present.SYMBOLS["fatal"], STYLES["fatal"], say(lang, "severity.fatal"), lang)
     page.wrapped(line.append(f"  {say(lang, 'attach.unexplained')}", "bold"), hang=2)
     page.beside(say(lang, "head.where"), present.places(said.entities, lang), COLUMN)
-    events = present.unexplained(said.report)
-    if events:
-        spec = said.report.rulebase.events.get(events[0].name)
-        _quote(events[0].source, spec.patterns if spec else (), lang, page)
+    if said.report.diagnosis.unexplained:
+        event = first_unexplained(said.report)
+        spec = said.report.rulebase.events.get(event.name)
+        _quote(event.source, spec.patterns if spec else (), lang, page)
 
 
 def _storm(said: Announcement, lang: str, page: Page) -> None:

@@ -45,7 +45,9 @@ def first_failure(events: Iterable[Event]) -> Event | None:
     """The earliest failure that no other line is known to have caused, or None if nothing failed."""
     events = list(events)
     fatal = [event for event in events if event.fields.get("symptom") == "fatal"]
-    candidates = [event for event in fatal if not event.fields.get("follows")] or fatal
+    # A traceback that ends in such a line is one, too.
+    caused = {event.source for event in events if event.fields.get("follows")}
+    candidates = [event for event in fatal if event.source not in caused] or fatal
     firsts: dict[tuple[str, int | None], Event] = {}
     for event in candidates:
         key = (event.source.path, event.rank)

@@ -5,7 +5,7 @@ from __future__ import annotations
 SHARE = 0.2
 """Part of a core that judging may take."""
 
-LEAST, LEAST_CALM = 1.0, 10.0
+LEAST, LEAST_CALM = 1.0, 5.0
 """Seconds between two judgements, where something is amiss and where nothing is."""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from doctor.engine.model import Finding, Label, Role, Verdict
+from doctor.facts.model import Event
 from doctor.rulebase.model import Severity
 from doctor.rulebase.truth import Truth
 from doctor.session.report import Report
@@ -109,13 +110,20 @@ class Teller:
     def _unexplained(
         self, key: str, report: Report, at: float, episode: int | None, last: bool
     ) -> Iterator[Announcement]:
-        event = report.diagnosis.unexplained[0]
+        event = first_unexplained(report)
         entities = (f"rank:{event.rank}",) if event.rank is not None else ("job",)
         known = self._known.setdefault(key, _Known(at, "", entities))
         known.last_seen = at
         if not known.told and (last or at - known.first_seen >= SETTLED):
             known.told, known.entities = True, entities
             yield Announcement(Kind.UNEXPLAINED, None, report, at, known.first_seen, entities, key, episode=episode)
+
+
+def first_unexplained(report: Report) -> Event:
+    """Of the failures that no rule explains, the one that came first, as far as clocks and steps tell."""
+    events = report.diagnosis.unexplained
+    lines = {fact.source for fact in report.store.every("failure.first_line")}
+    return next((event for event in events if event.source in lines), events[0])
 
 
 def worth(finding: Finding) -> bool:

@@ -79,3 +79,10 @@ def test_derived_facts_name_their_line() -> None:
     assert facts["failure.first_rank"].value == 3
     assert facts["failure.first_event"].value == "oom"
     assert facts["failure.first_line"].because == (event.source,)
+
+
+def test_a_traceback_that_ends_in_a_consequence_is_one() -> None:
+    closed = Event("gloo.peer_closed", Source("log", "rank1.log", 1, "closed"), {"follows": True}, rank=1)
+    raised = Event("python.traceback", closed.source, {"symptom": "fatal"}, rank=1)
+    own = failure("python.traceback", 2)
+    assert first_failure([closed, raised, own]) is own
