@@ -259,6 +259,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "未提供作业配置（启动脚本、配置文件）",
     ),
     "plan.by_hand": ("by hand: {name} ({why})", "需手动完成：{name}（{why}）"),
+    "plan.leads_on": (
+        "it does not fit with these either: {search} finds layouts that do, so does step 5 of {walk}",
+        "采用这些后仍放不下：{search} 可搜索放得下的布局，{walk} 的第 5 步也可以",
+    ),
     "plan.own": ("the settings by hand", "手动设置"),
     # other layouts and settings by hand
     "layouts.memory": ("{likely} GiB ({low}–{high})", "{likely} GiB（{low}–{high}）"),
@@ -276,6 +280,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Which GPU it is is not known: ordered as on {gpu}, without times. [e] {example} gives them.",
         "GPU 型号未知：按 {gpu} 的速度排序，不给出时间。[e] 输入 {example} 即可得到。",
     ),
+    "tui.plan.name_gpu": ("[e] {example} names the GPU.", "[e] 输入 {example} 可指明 GPU。"),
     "tui.plan.layouts": ("Layout", "布局"),
     "tui.plan.would": ("what this layout would do", "选用此布局的效果"),
     "tui.plan.find": ("find a layout", "搜索布局"),

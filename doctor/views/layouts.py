@@ -66,7 +66,8 @@ def settings(option: Layout) -> str:
 
 
 def fits(planned: Planned | None) -> bool | None:
-    """Does the job fit as it is planned now? True where that is not known at all, None where it may."""
-    if planned is None or planned.before is None:
+    """Does the job fit as it is planned now? None where it may; True where that is not known, and where no remedy has
+    to do with it: a job that ran is not told that it does not fit."""
+    if planned is None or planned.before is None or not (planned.plan or planned.effects):
         return True
     return (planned.plan.effect.after if planned.plan else planned.before).fits

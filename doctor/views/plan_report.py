@@ -85,10 +85,19 @@ def left(report: Report, lang: str) -> list[tuple[str, str]]:
 
 
 def by_hand_lines(report: Report, lang: str) -> list[str]:
-    """The same, a line each."""
-    return [
+    """The same, a line each, and what to do where that is not enough."""
+    told = [
         say(lang, "plan.by_hand", name=_step(report, name, lang)["title"], why=why) for name, why in left(report, lang)
     ]
+    return told + leads_on(report, lang)
+
+
+def leads_on(report: Report, lang: str) -> list[str]:
+    """Where the job does not fit with the plan either, what finds a layout that does."""
+    plan = report.planned.plan if report.planned else None
+    if plan is None or plan.effect.after.fits is not False:
+        return []
+    return [say(lang, "plan.leads_on", search="pdoctor plan --from PATH", walk="--tui")]
 
 
 def together(report: Report, lang: str) -> list[str]:

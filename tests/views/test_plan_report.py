@@ -36,3 +36,12 @@ def test_every_view_has_the_same_diff_and_reasons(tmp_path: Path) -> None:
         assert change in shown
         assert all(line[:30] in shown for line in by_hand_lines(report, "en"))
     assert "--micro-batch-size 2" in render(report, "en")
+
+
+def test_a_plan_that_does_not_fit_leads_on(tmp_path: Path) -> None:
+    (tmp_path / "rank0.log").write_text(OOM)
+    (tmp_path / "train.sh").write_text(FLAGS.replace("--num-layers 32", "--num-layers 96"))
+    told = text(analyze_paths([tmp_path]))
+    assert "it does not fit with these either: pdoctor plan --from PATH" in " ".join(told.split())
+    (tmp_path / "train.sh").write_text(FLAGS.replace("--num-layers 32", "--num-layers 2"))
+    assert "does not fit with these" not in text(analyze_paths([tmp_path]))

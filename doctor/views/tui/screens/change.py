@@ -59,7 +59,8 @@ class ChangeScreen(StepScreen):
         files = session.edits.files if session.edits else ()
         for note in (note for change in files for note in change.notes):
             told = note.zh if lang == "zh" else note.en
-            page.wrapped(f"· {told if told.startswith(note.knob) else f'{note.knob}: {told}'}", hang=2, style="dim")
+            named = told.startswith((note.knob, "检查点"))
+            page.wrapped(f"· {told if named else f'{note.knob}: {told}'}", hang=2, style="dim")
         if fix.by_hand:
             page.blank()
             page.wrapped(Text(self.say("tui.change.hand"), "bold"))

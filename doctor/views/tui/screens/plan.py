@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from doctor.engine.model import Finding
 from doctor.rulebase.model import Remedy
-from doctor.session.session import Session, laid_out, remedies, untuned
+from doctor.session.session import Session, laid_out, remedies, reported, untuned
 from doctor.views import plan_report, present
 from doctor.views.page import Page
 from doctor.views.safe import visible
@@ -134,8 +134,10 @@ class PlanScreen(StepScreen):
         looked_at = self._looked_at
         planned = looked_at.planned if looked_at else None
         if planned is None or planned.before is None:
-            gap = plan_report.gap(session.report, lang)
+            gap = plan_report.gap(reported(session), lang)
             page.wrapped(self.say("tui.plan.unplanned", why=gap[1]) if gap else self.say("tui.plan.no_numbers"))
+            if planned is not None and "config.gpu_model" in planned.understood.missing:
+                page.wrapped(self.say("tui.plan.name_gpu", example="gpu=H100"))
             self._words(page)
             return
         from doctor.views.plan_compare import compare
