@@ -85,6 +85,12 @@ class Living:
     def is_log(self, path: str) -> bool:
         return self._files[path].log
 
+    def meet(self, pieces: Iterable[Piece], at: float, expected: int) -> None:
+        """Files that are new, before anything is read of them: each is placed among the others."""
+        for piece in pieces:
+            if piece.path not in self._files:
+                self._new(piece, at, expected)
+
     def take(self, piece: Piece, at: float, expected: int) -> list[Event]:
         """The events of what was written."""
         file = self._files.get(piece.path) or self._new(piece, at, expected)

@@ -85,6 +85,7 @@ class Watch:
         turned.remarks = [Remark(remark.key, remark.path, remark.reason) for remark in turn.remarks]
         serious = False
         expected = len(self.follower.followed)
+        self._living.meet(turn.pieces, at, expected)
         for piece in turn.pieces:
             lines = self._living.lines
             events = self._living.take(piece, at, expected)

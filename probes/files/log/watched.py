@@ -40,7 +40,7 @@ class WatchedLogs:
         matcher, _, self.complaints = engine(SMALL_ENGINES if quick else ENGINES)
         self._matcher: Matcher = Rising(matcher, lambda: engine(ENGINES)[0]) if quick else matcher
         self._logs: dict[str, Growing] = {}
-        self._lines = 0
+        self._lines, self._unplaced = 0, False
         self._read: dict[str, tuple[object, FileReading]] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -60,10 +60,13 @@ class WatchedLogs:
         share = max(LEAST_SHARE, min(1.0, FULL_SHARE / max(1, expected)))
         log = self._logs[name] = Growing(name, self._patterns, self._matcher, bulk=bulk, share=share)
         log.written = datetime.fromtimestamp(written, UTC).date()
-        self._place(self._logs)
+        self._unplaced = True
 
     def feed(self, name: str, data: bytes, at: float, anew: bool = False) -> list[Event]:
         """The events of what was written to `name`. `anew` if it is the beginning of another file of that name."""
+        if self._unplaced:
+            self._place(self._logs)
+            self._unplaced = False
         log = self._logs[name]
         lines = log.lines
         events = log.ended(at) if anew else []
