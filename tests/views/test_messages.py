@@ -48,7 +48,7 @@ NAMES = {
     "cluster", "local", "slurm", "dask", "HOST", "PORT", "Slurm", "SLURM", "JOB", "ID", "salloc", "sbatch", "Python",
     "distributed", "pip", "install", "fsspec", "remote", "repeat", "PATH", "micro", "batch", "token", "all", "to", "mbs",
     "facts", "run", "step", "time", "torch", "dist", "HTML", "Markdown", "JSON", "json",
-    "Ctrl", "pid", "slurm",
+    "Ctrl", "pid",
     "tui", "web", "issue", "diff", "enter", "space", "tab", "esc", "English", "py", "spy", "faulthandler",
     "state", "metrics", "port",
 }  # fmt: skip
