@@ -32,8 +32,8 @@ OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broad
 @click.option(
     "--from", "origins", multiple=True, type=click.Path(), metavar="PATH", help="Layout and payloads from it."
 )
-@click.option("--step-timeout", type=click.FloatRange(1, 3600), default=30, show_default=True, metavar="SECONDS")
-@click.option("--timeout", type=click.FloatRange(1, 86400), default=180, show_default=True, metavar="SECONDS")
+@click.option("--step-timeout", type=options.Seconds(1, 3600), default=30, show_default=True, metavar="SECONDS")
+@click.option("--timeout", type=options.Seconds(1, 86400), default=180, show_default=True, metavar="SECONDS")
 @click.option("--json", "as_json", is_flag=True, help="The result as JSON, for programs.")
 @options.lang
 @options.no_color

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
+from doctor.cli import options
 from doctor.messages import say
 from doctor.rulebase.load import Loaded
 from doctor.session.analyze import Material
@@ -50,7 +51,7 @@ def many(command: Command) -> Command:
         click.option(
             "--remote-command", default="pdoctor", show_default=True, metavar="COMMAND", help="pdoctor on the hosts."
         ),
-        click.option("--per-host", type=click.FloatRange(1), default=60, show_default=True, metavar="SECONDS",
+        click.option("--per-host", type=options.Seconds(1, 86_400), default=60, show_default=True, metavar="SECONDS",
                      help="How long each host is waited for."),
         click.option("--at-once", type=click.IntRange(1, 512), default=32, show_default=True, metavar="N",
                      help="Hosts asked at the same time."),

@@ -14,6 +14,18 @@ from doctor.cli.settings import LANGUAGES, SEVERITIES
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+class Seconds(click.FloatRange):
+    """A range of seconds. nan is within any range of click's, since it is neither less nor more than its ends."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds = float(super().convert(value, param, ctx))
+        if seconds != seconds:
+            self.fail(f"{value!r} is no number of seconds", param, ctx)
+        return seconds
+
+
 def lang(command: Command) -> Command:
     return click.option("--lang", type=click.Choice(LANGUAGES), default="en", show_default=True, help="Language.")(
         command

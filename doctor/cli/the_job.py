@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from doctor.cli import options
 from doctor.rulebase.errors import suggestion
 from doctor.session.node import WINDOW, Host, jobs_on, this_host
 
@@ -30,7 +31,7 @@ def the_job(command: Command) -> Command:
         click.option("--native", is_flag=True, help="Frames of libraries in stacks too; stops each rank for a moment."),
         click.option(
             "--window",
-            type=click.FloatRange(0, MOST_WINDOW),
+            type=options.Seconds(0, MOST_WINDOW),
             default=WINDOW,
             show_default=True,
             metavar="SECONDS",

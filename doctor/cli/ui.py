@@ -36,7 +36,7 @@ def ui(paths: tuple[str, ...], web: bool, port: int, rules: tuple[Path, ...], la
     try:
         saved = Saved(paths, not paths)
         if len(paths) == 1 and is_saved(Path(paths[0])):
-            saved = read_saved(Path(paths[0]), loaded.base.questions)
+            saved = read_saved(Path(paths[0]), loaded.base.questions, loaded.base.catalogue)
     except InputError as error:
         raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
     gone = next((path for path in saved.paths if "://" not in path and not os.path.exists(path)), "")

@@ -28,6 +28,7 @@ TYPES: Mapping[str, tuple[type, ...]] = {
     "list": (list,),
 }
 NO_QUESTIONS: Mapping[str, Question] = MappingProxyType({})
+LARGEST = 1e300
 MOST_SHOWN = 60
 """Characters of a wrong value that are shown."""
 
@@ -77,8 +78,8 @@ def read_answers(
             answers = answers.with_answer(question, _key(path, question, value), path)
             continue
         entity, _, name = str(key).rpartition(" ")
-        typed = _value(path, name, value, catalogue, questions)
-        facts.append(Fact(name, typed, entity or "job", Source("answer", path), None, Quality.ANSWERED))
+        known = typed(path, name, value, catalogue, questions)
+        facts.append(Fact(name, known, entity or "job", Source("answer", path), None, Quality.ANSWERED))
     return Answers(tuple(facts), answers.keys, answers.given)
 
 
@@ -120,16 +121,25 @@ def _key(path: str, question: Question, value: Any) -> str:
     return key
 
 
-def _value(
+def typed(
     path: str, name: str, value: Any, catalogue: Mapping[str, FactSpec], questions: Mapping[str, Question]
 ) -> Value:
+    """The value of the fact `name` that the file at `path` states; raises InputError where it can be none."""
     spec = fact_spec(catalogue, name)
     if spec is None:
         hint = suggestion(name, [*catalogue, *questions])
         raise InputError(Note("answers.unknown", path, {"name": name, "hint": hint}))
     fits: bool = isinstance(value, TYPES[spec.type]) and (spec.type == "bool") == (type(value) is bool)
-    if not fits:
+    parts = value if isinstance(value, list) else [value]
+    if not fits or not all(_is_plain(part) for part in parts):
         unit = f" {spec.unit}" if spec.unit != "1" else ""
-        raise InputError(Note("answers.type", path, {"name": name, "value": repr(value), "type": spec.type + unit}))
-    typed: Value = tuple(value) if isinstance(value, list) else value
-    return float(typed) if isinstance(typed, int) and spec.type == "float" else typed
+        raise InputError(
+            Note("answers.type", path, {"name": name, "value": repr(value)[:MOST_SHOWN], "type": spec.type + unit})
+        )
+    known: Value = tuple(value) if isinstance(value, list) else value
+    return float(known) if isinstance(known, int) and spec.type == "float" else known
+
+
+def _is_plain(value: Any) -> bool:
+    """Can it be a fact's value, or a part of one? Numbers have an end, and stay within what can be computed with."""
+    return isinstance(value, str) or (isinstance(value, int | float) and abs(value) < LARGEST)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
-MOST_HOSTS = 20_000
+MOST_HOSTS, MOST_RANGES = 20_000, 8
 _PART = re.compile(r"[^,\s\[\]]*(?:\[[^\[\]]*\][^,\s\[\]]*)*")
+_RANGES = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?$")
 
 
@@ -21,16 +23,24 @@ def hosts_in(text: str) -> list[str]:
     return list(found)
 
 
-def _expanded(part: str, from_: int = 0) -> Iterator[str]:
-    begin = part.find("[", from_)
-    end = part.find("]", begin)
-    if begin < 0 or end < 0:
+def _expanded(part: str) -> Iterator[str]:
+    """The names of one part: with the ranges of each bracket, but for so many brackets that no host has them."""
+    ranges = list(_RANGES.finditer(part))
+    if len(ranges) > MOST_RANGES:
         yield part
         return
-    for number in part[begin + 1 : end].split(","):
-        for text in _numbers(number.strip()):
-            name = part[:begin] + text + part[end + 1 :]
-            yield from _expanded(name, begin + len(text))
+    names, at = [""], 0
+    for found in ranges:
+        plain, at = part[at : found.start()], found.end()
+        # Each once: `[1,1]` in a few brackets would be walked for years, and name one host.
+        texts = list(dict.fromkeys(islice(_listed(found[1]), MOST_HOSTS)))
+        names = list(islice((f"{name}{plain}{text}" for name in names for text in texts), MOST_HOSTS))
+    yield from (name + part[at:] for name in names)
+
+
+def _listed(text: str) -> Iterator[str]:
+    for number in text.split(","):
+        yield from _numbers(number.strip())
 
 
 def _numbers(text: str) -> Iterator[str]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import re
 import select
-import shlex
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -33,7 +31,7 @@ from doctor.session.unread import HOST
 ASK = "collect --no-files --keep-hosts --quiet --output -"
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 SRUN = ("srun", "--overlap", "--nodes=1", "--ntasks=1", "--quiet")
-MOST_BYTES, MOST_TALK = 256 << 20, 64 << 10
+MOST_BYTES, MOST_TALK, MOST_TEXT = 256 << 20, 64 << 10, 4 << 20
 PACKED, LATE = b"\x28\xb5\x2f\xfd", "late"
 NAME = re.compile(r"[A-Za-z0-9_](?:[\w.@:%-]*[\w\]])?$")
 
@@ -73,16 +71,27 @@ def named_hosts(lists: Sequence[str], file: str | None = None) -> list[str]:
     """
     found = [host for text in lists for host in hosts_in(text)]
     if file is not None:
-        try:
-            lines = Path(file).read_text("utf-8", "replace").splitlines()
-        except OSError as error:
-            raise InputError(Note("input.unreadable", file, {"reason": error.strerror or str(error)})) from None
+        lines = _text_of(file).splitlines()
         words = (line.partition("#")[0].split() for line in lines)
         found += [host for first in words if first for host in hosts_in(re.sub(r":\d+$", "", first[0]))]
     for host in found:
         if not NAME.match(host):
             raise InputError(Note("hosts.name", host[:80]))
     return list(dict.fromkeys(found))
+
+
+def _text_of(path: str) -> str:
+    """A small text; a pipe that nobody writes to would be waited for, and a device has no end."""
+    try:
+        if not Path(path).is_file() and Path(path).exists():
+            raise InputError(Note("input.special", path))
+        with Path(path).open("rb") as file:
+            data = file.read(MOST_TEXT + 1)
+    except OSError as error:
+        raise InputError(Note("input.unreadable", path, {"reason": error.strerror or str(error)})) from None
+    if len(data) > MOST_TEXT:
+        raise InputError(Note("input.unreadable", path, {"reason": f"more than {MOST_TEXT:,} bytes"}))
+    return data.decode("utf-8", "replace")
 
 
 def hosts_of_job(job: str) -> tuple[str, list[str]]:
@@ -196,19 +205,17 @@ def _named(host: str, path: str) -> str:
 def _ask(host: str, reach: Reach, out: Path) -> Answer:
     begin = time.monotonic()
     try:
-        with out.open("wb") as bundle, tempfile.TemporaryFile() as error:
+        with out.open("wb") as bundle:
             process = subprocess.Popen(
-                reach.command(host), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=error,
+                reach.command(host), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 start_new_session=True,
             )  # fmt: skip
             with process:
                 try:
-                    reason, talk = _take(process, bundle, begin + reach.seconds)
+                    reason, talk, said = _take(process, bundle, begin + reach.seconds)
                 finally:
                     with suppress(OSError):  # and what it started, should it still be there
                         os.killpg(process.pid, signal.SIGKILL)
-            error.seek(0)
-            said = error.read(MOST_TALK).decode("utf-8", "replace")
     except OSError as failure:
         return Answer(host, "", f"{reach.words[0]}: {failure.strerror or failure}", time.monotonic() - begin)
     if reason == LATE:
@@ -218,41 +225,65 @@ def _ask(host: str, reach: Reach, out: Path) -> Answer:
     return Answer(host, "" if reason else str(out), reason, time.monotonic() - begin)
 
 
-def _take(process: subprocess.Popen[bytes], out: IO[bytes], deadline: float) -> tuple[str, str]:
-    """Writes the bundle without what a login shell prints before it: why it is not whole, and that text."""
-    assert process.stdout is not None
-    pipe = process.stdout.fileno()
-    head, size = b"", 0
-    while True:
+def _take(process: subprocess.Popen[bytes], out: IO[bytes], deadline: float) -> tuple[str, str, str]:
+    """Writes the bundle without what a login shell prints before it: why it is not whole, that text, and the end of
+    what was said on stderr, of which a host may send any amount."""
+    assert process.stdout is not None and process.stderr is not None
+    bundle, errors = process.stdout.fileno(), process.stderr.fileno()
+    taken = _Taken(out)
+    said, reason, open_ = b"", "", [bundle, errors]
+    while not reason and bundle in open_:  # a program that went on in the background may hold stderr for ever
         left = deadline - time.monotonic()
-        if left <= 0 or not select.select([pipe], [], [], left)[0]:
-            return LATE, ""
-        piece = os.read(pipe, 1 << 16)
-        if not piece:
+        ready = select.select(open_, [], [], left)[0] if left > 0 else []
+        reason = "" if ready else LATE
+        for pipe in ready:
+            piece = os.read(pipe, 1 << 16)
+            if not piece:
+                open_.remove(pipe)
+            elif pipe == errors:
+                said = (said + piece)[-MOST_TALK:]
+            else:
+                reason = reason or taken.add(piece)
+    if not reason:
+        try:
+            process.wait(max(deadline - time.monotonic(), 0.1))
+        except subprocess.TimeoutExpired:
+            reason = LATE
+    while errors in open_ and len(said) < MOST_TALK and select.select([errors], [], [], 0)[0]:
+        if not (piece := os.read(errors, MOST_TALK)):
             break
-        if not size:
-            head += piece
-            at = head.find(PACKED)
-            if at < 0 and len(head) > MOST_TALK:
-                return "sent no bundle", ""
-            piece = head[at:] if at >= 0 else b""
-        size += len(piece)
-        if size > MOST_BYTES:
-            return f"sent more than {MOST_BYTES:,} bytes", ""
-        out.write(piece)
-    try:
-        process.wait(max(deadline - time.monotonic(), 0.1))
-    except subprocess.TimeoutExpired:
-        return LATE, ""
-    return "", "" if size else head.decode("utf-8", "replace")
+        said += piece
+    talk = "" if taken.size else taken.head.decode("utf-8", "replace")
+    return reason, talk, said.decode("utf-8", "replace")
+
+
+class _Taken:
+    """What a host sends, written from where the bundle begins."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self._out, self.head, self.size = out, b"", 0
+
+    def add(self, piece: bytes) -> str:
+        """Why no more is taken; nothing where it goes on."""
+        if not self.size:
+            self.head += piece
+            at = self.head.find(PACKED)
+            if at < 0 and len(self.head) > MOST_TALK:
+                return "sent no bundle"
+            piece = self.head[at:] if at >= 0 else b""
+        self.size += len(piece)
+        if self.size > MOST_BYTES:
+            return f"sent more than {MOST_BYTES:,} bytes"
+        self._out.write(piece)
+        return ""
 
 
 def _why(status: int, said: str, reach: Reach) -> str:
     told = _last(said)
     if status in (126, 127) or "command not found" in said or "No module named" in said:
-        there = shlex.split(reach.pdoctor)[:1] or [reach.pdoctor]
+        there = next(iter(reach.pdoctor.split()), "pdoctor")
         return (
-            f"{there[0]} cannot be run there ({told or status}): install it there (python3 -m pip install pdoctor), "
+            f"{there} cannot be run there ({told or status}): install it there (python3 -m pip install pdoctor), "
             "or say where it is: --remote-command /PATH/THERE/bin/pdoctor"
         )
     if "No such option" in said or "no such option" in said:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from doctor.facts.model import Fact, Quality, Source
+from doctor.facts.model import Fact, FactSpec, Quality, Source
 from doctor.rulebase.model import Question
-from doctor.session.answers import Answers, add_answers
+from doctor.session.answers import Answers, add_answers, typed
 from doctor.session.inputs import InputError
 from doctor.session.notes import Note
 
@@ -52,38 +52,26 @@ def is_saved(path: Path) -> bool:
         return False
 
 
-def read_saved(path: Path, questions: Mapping[str, Question]) -> Saved:
+def read_saved(path: Path, questions: Mapping[str, Question], catalogue: Mapping[str, FactSpec]) -> Saved:
     """The session in a file; raises InputError. Answers to questions that are no longer asked are left out."""
     try:
         data: Any = json.loads(path.read_text(encoding="utf-8"))
         if data["kind"] != KIND or data["version"] != VERSION:
             raise ValueError(f"version {data['version']!r}; this pdoctor reads version {VERSION}")
         words = [f"{name}={key}" for name, key in dict(data["answers"]).items() if name in questions]
-        stated = tuple(
-            Fact(
-                str(f["name"]),
-                _value(f["value"]),
-                str(f["entity"]),
-                Source("answer", str(path)),
-                None,
-                Quality.ANSWERED,
-            )
-            for f in data["stated"]
-        )
+        stated = tuple(_stated(str(path), told, questions, catalogue) for told in data["stated"])
         chosen = data["chosen"]
         return Saved(
             tuple(map(str, data["paths"])), bool(data["node"]),
             add_answers(Answers(stated), words, questions),
             None if chosen is None else tuple(map(str, chosen)), str(data["step"]), str(data.get("settings", "")),
         )  # fmt: skip
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         raise InputError(Note("session.unreadable", str(path), {"reason": str(reason)})) from None
 
 
-def _value(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(value)
-    if not isinstance(value, str | int | float | bool):
-        raise ValueError(f"{value!r} is no value of a fact")
-    return value
+def _stated(path: str, told: Any, questions: Mapping[str, Question], catalogue: Mapping[str, FactSpec]) -> Fact:
+    name = str(told["name"])
+    value = typed(path, name, told["value"], catalogue, questions)
+    return Fact(name, value, str(told["entity"]), Source("answer", path), None, Quality.ANSWERED)

@@ -129,14 +129,14 @@ def _name(head: bytes) -> str:
 
 def _pax(data: bytes) -> dict[str, str]:
     """Records `length key=value`, each ending with a line feed."""
-    keys = {}
-    while data:
-        length, _, _ = data[:20].partition(b" ")
+    keys, at = {}, 0
+    while at < len(data):
+        length, _, _ = data[at : at + 20].partition(b" ")
         if not length.isdigit() or int(length) <= len(length):
             break
-        key, _, value = data[len(length) + 1 : int(length) - 1].partition(b"=")
+        key, _, value = data[at + len(length) + 1 : at + int(length) - 1].partition(b"=")
         keys[_text(key)] = _text(value)
-        data = data[int(length) :]
+        at += int(length)
     return keys
 
 

@@ -84,6 +84,9 @@ def test_many_nodes_are_asked_and_those_that_do_not_answer_are_said(
         (["--hosts", "a", "--pid", "7"], "of one node"),
         (["--hostfile", "/no/such"], "/no/such"),
         (["--hosts", ","], "no host is named"),
+        (["--hosts", "a", "--per-host", "nan"], "no number of seconds"),
+        (["--hosts", "a", "--per-host", "inf"], "per-host"),
+        (["--window", "nan"], "no number of seconds"),
     ],
 )
 def test_what_cannot_be_asked_is_wrong_usage(

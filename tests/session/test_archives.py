@@ -83,6 +83,15 @@ def test_long_names_of_each_kind_of_tar(form: int, tmp_path: Path) -> None:
     assert list(opened(path)[0]) == [f"job.tar:{name}", "job.tar:next.log"]
 
 
+def test_a_header_of_very_many_words_is_read_in_one_go(tmp_path: Path) -> None:
+    words = b"4 a\n" * 250_000
+    head = tarfile.TarInfo("x")
+    head.size, head.type = len(words), b"x"
+    path = tmp_path / "job.tar"
+    path.write_bytes((head.tobuf(tarfile.USTAR_FORMAT) + words + bytes(-len(words) % 512)) * 4 + tar(("a.log", LOG)))
+    assert opened(path) == ({"job.tar:a.log": LOG}, [])
+
+
 def test_an_archive_in_an_archive_is_opened_and_one_within_that_is_told(tmp_path: Path) -> None:
     inner = zipped(("rank0.log", LOG), ("deep.tar", tar(("rank1.log", LOG))))
     path = tmp_path / "all.tar.gz"

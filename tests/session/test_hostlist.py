@@ -25,3 +25,13 @@ def test_ranges_are_expanded(text: str, hosts: list[str]) -> None:
 
 def test_a_list_without_end_is_cut() -> None:
     assert len(hosts_in("n[1-999999999]")) == MOST_HOSTS
+
+
+@pytest.mark.parametrize("bracket", ["[1]", "[1,1]", "[1-9999]"])
+def test_brackets_without_end_are_no_host(bracket: str) -> None:
+    assert hosts_in("a" + bracket * 3000) == ["a" + bracket * 3000]
+
+
+def test_a_number_said_twice_is_one_host() -> None:
+    assert hosts_in("a" + "[1,1]" * 8) == ["a11111111"]
+    assert len(hosts_in("a" + "[1-9999]" * 8)) == MOST_HOSTS

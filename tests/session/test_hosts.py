@@ -217,3 +217,55 @@ def test_over_a_real_ssh(sshd: str, tmp_path: Path) -> None:
     assert not answers[0].reason and answers[1].reason
     report = report_of(answers)
     assert report.store.names() >= {"node.kernel", "node.memory_total"}
+
+
+def program(path: Path, text: str) -> str:
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("cat /dev/zero >&2", "no answer within 2 s"),
+        ("yes", "sent no bundle"),
+        ("sleep 60 >&2 & printf '' ", "sent nothing"),
+        ("sleep 60 >/dev/null & echo no such user >&2; exit 1", "no such user"),
+    ],
+)
+def test_a_host_that_talks_without_end_costs_its_time_and_no_disk(script: str, reason: str, tmp_path: Path) -> None:
+    (answer,) = ask(["a"], reach(program(tmp_path / "shell", script), seconds=2), tmp_path)
+    assert reason in answer.reason and len(answer.reason) < 1000
+    assert answer.seconds < 20
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) < 1 << 17
+
+
+def test_a_command_with_an_open_quote_is_told_as_it_is(tmp_path: Path) -> None:
+    shell = program(tmp_path / "shell", "echo command not found >&2; exit 127")
+    (answer,) = ask(["a"], Reach((shell,), "it's here", 5), tmp_path)
+    assert answer.reason.startswith("it's cannot be run there")
+
+
+def test_a_file_of_hosts_that_is_none_is_said_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, key in ((tmp_path / "pipe", "input.special"), (Path("/dev/zero"), "input.special")):
+        with pytest.raises(InputError) as raised:
+            named_hosts([], str(path))
+        assert raised.value.note.key == key
+    (tmp_path / "long").write_bytes(b"a\n" * (3 << 20))
+    with pytest.raises(InputError):
+        named_hosts([], str(tmp_path / "long"))
+
+
+@pytest.mark.parametrize(
+    "name", ["-oProxyCommand=x", "a;b", "$(b)", "`b`", "a b -oX", "x/../y", "a\x1b[31m", "[-oX]", "a'b", 'a"b', "a|b"]
+)
+def test_a_name_that_a_shell_or_ssh_could_take_for_more_is_no_host(name: str, tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text(name + " slots=8\n")
+    for lists, file in (([name], None), ((), str(tmp_path / "hosts"))):
+        try:
+            hosts = named_hosts(lists, file)
+        except InputError:
+            continue
+        assert all(host.isalnum() for host in hosts), hosts

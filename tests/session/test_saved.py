@@ -9,7 +9,8 @@ from doctor.session.answers import Answers, add_answers
 from doctor.session.inputs import InputError
 from doctor.session.saved import Saved, is_saved, read_saved, to_text
 
-QUESTIONS = load_rulebase(()).base.questions
+BASE = load_rulebase(()).base
+QUESTIONS, CATALOGUE = BASE.questions, BASE.catalogue
 
 
 def test_what_is_kept_comes_back(tmp_path: Path) -> None:
@@ -19,7 +20,7 @@ def test_what_is_kept_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "session.json"
     path.write_text(to_text(saved))
     assert is_saved(path)
-    again = read_saved(path, QUESTIONS)
+    again = read_saved(path, QUESTIONS, CATALOGUE)
     assert (again.paths, again.node, again.chosen, again.step) == (saved.paths, True, saved.chosen, "plan")
     assert again.settings == saved.settings
     assert again.answers.keys == answers.keys
@@ -34,8 +35,36 @@ def test_what_is_no_session_is_said_in_one_line(tmp_path: Path, text: str) -> No
     path = tmp_path / "session.json"
     path.write_text(text)
     with pytest.raises(InputError) as error:
-        read_saved(path, QUESTIONS)
+        read_saved(path, QUESTIONS, CATALOGUE)
     assert error.value.note.key == "session.unreadable"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("config.tp", '"x"'),
+        ("no.such", "1"),
+        ("run.step_time", "NaN"),
+        ("config.tp", '[{"a": 1}]'),
+        ("config.tp", "{}"),
+    ],
+)
+def test_facts_that_can_be_none_are_said_in_one_line(tmp_path: Path, name: str, value: str) -> None:
+    path = tmp_path / "session.json"
+    whole = to_text(Saved(("/a",)))
+    stated = f'"stated": [{{"name": "{name}", "entity": "job", "value": {value}}}]'
+    path.write_text(whole.replace('"stated": []', stated))
+    assert stated in path.read_text()
+    with pytest.raises(InputError):
+        read_saved(path, QUESTIONS, CATALOGUE)
+
+
+def test_a_session_nested_beyond_measure_is_said_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    path.write_text('{"kind": "pdoctor session", "version": 1, "paths": ' + "[" * 100_000)
+    assert is_saved(path)
+    with pytest.raises(InputError):
+        read_saved(path, QUESTIONS, CATALOGUE)
 
 
 def test_a_log_is_no_session(tmp_path: Path) -> None:
