@@ -126,6 +126,8 @@ def _behind(entity: str, stepping: Sequence[Stream]) -> Iterator[Fact]:
     if behind and 2 * len(behind) < len(known):
         sources = [known[rank].last for rank in behind[:MOST_RANKS]]
         yield fact("live.behind_ranks", tuple(behind[:MOST_RANKS]), entity, sources)
+        for rank in behind[:MOST_RANKS]:
+            yield fact("live.behind", True, f"rank:{rank}", [known[rank].last])
 
 
 def _alone(leader: Stream, stepping: Sequence[Stream], now: float) -> Iterator[Fact]:
