@@ -40,7 +40,7 @@ def test_in_a_terminal_it_opens_and_gives_the_terminal_back(tmp_path: Path) -> N
         os.execv(sys.executable, [sys.executable, "-m", "doctor", "ui", SAMPLE])
     seen = b""
     deadline = time.monotonic() + 60
-    asked = False
+    asked = written = left = False
     while time.monotonic() < deadline:
         ready, _, _ = select.select([terminal], [], [], 0.2)
         try:
@@ -48,8 +48,15 @@ def test_in_a_terminal_it_opens_and_gives_the_terminal_back(tmp_path: Path) -> N
         except OSError:  # the other end is closed
             break
         if not asked and b"[n]" in seen:  # the hint once all is read
-            os.write(terminal, b"q")
+            os.write(terminal, b"6")
             asked = True
+        if not written and b"[w]" in seen:
+            os.write(terminal, b"w")
+            written = True
+        if not left and (tmp_path / "pdoctor-fix.patch").exists():
+            os.write(terminal, b"q")
+            left = True
     _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 1  # a root cause was found
+    assert b"pdoctor-fix.patch" in seen.partition(b"\x1b[?1049l")[2]  # what was written is said once more
     assert b"\x1b[?1049h" in seen and b"\x1b[?1049l" in seen  # the alternate screen, and back from it

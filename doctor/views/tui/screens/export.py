@@ -59,7 +59,7 @@ class ExportScreen(StepScreen):
             told = self.say("tui.unwritable", path=name, reason=error.strerror or error)
             self.notify(visible(told), severity="error", markup=False)
         else:
-            self.notify(self.say("tui.change.written", paths=path), timeout=15, markup=False)
+            self.pdoctor.wrote(self.say("tui.change.written", paths=path))
 
     def _text(self, kind: str) -> str:
         session, lang = self.session, self.pdoctor.lang
