@@ -148,6 +148,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "tui.key.previous": ("previous finding", "上一条结论"),
     "tui.key.following": ("next finding", "下一条结论"),
     "tui.finding.evidence": ("evidence, strongest first", "证据（由强到弱）"),
+    "tui.finding.facts": ("what is known of {names}", "已知的 {names}"),
     "tui.finding.quoted": ("as it was read", "读取时的内容"),
     "tui.finding.none": (
         "No rule explains these lines: read them in their log, and look for them in the program that wrote them.",

@@ -106,7 +106,7 @@ class _Table:
 
     def _row(self, head: str, cells: list[Text]) -> None:
         beside = HEAD + len(cells) * (self.wide + 1) <= self.page.width
-        line = Text(head, "dim")
+        line = Text().append(head, "dim")  # a style of the whole line would be that of its cells too
         line.truncate(HEAD - 1, overflow="ellipsis")
         line.pad_right(HEAD - line.cell_len)
         if beside or len(cells) == 1:

@@ -55,7 +55,7 @@ def _name(group: RankGroup) -> str:
 
 def _group(group: RankGroup, wide: int) -> Text:
     """The name of a group in so many columns, and a letter a rank."""
-    label = Text(_name(group).rjust(wide) + " ", "dim")
+    label = Text().append(_name(group).rjust(wide) + " ", "dim")
     for _, state in group.ranks:
         label.append(LETTERS[state], STYLES[state])
     return label

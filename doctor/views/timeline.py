@@ -29,7 +29,7 @@ def draw_timeline(page: Page, timeline: Timeline, lang: str) -> None:
             end = max(int((work.start + work.length) / timeline.whole * room), begin + 1)
             for cell in range(begin, min(end, room)):
                 cells[cell] = STYLES[work.kind == FORWARD]
-        line = Text(f"{f's{number}':>{LABEL - 1}} ", "dim")
+        line = Text().append(f"{f's{number}':>{LABEL - 1}} ", "dim")
         for letter, style in cells:
             line.append(letter, style)
         page.row(line)

@@ -21,7 +21,7 @@ def draw_waits(page: Page, graph: WaitGraph, lang: str, everything: bool = False
     for edge in shown:
         line = Text("  ").append(f"[{present.ranges(edge.waiters)}]", "yellow").append(" ──▶ ", "dim")
         guilty = set(edge.awaited) <= set(graph.culprits)
-        line.append(f"[{present.ranges(edge.awaited)}]", "bold white on red" if guilty else "bold")
+        line.append(f"[{present.ranges(edge.awaited)}]", "bold reverse red" if guilty else "bold")
         page.wrapped(line.append(f"  {visible(edge.call)} ({visible(edge.why)})", "dim"), hang=6)
     if len(shown) < len(graph.edges):
         page.wrapped(say(lang, "html.cut", n=len(graph.edges) - len(shown)), indent=2, style="dim")

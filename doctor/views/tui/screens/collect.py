@@ -28,6 +28,7 @@ COLUMN = 12
 
 class CollectScreen(StepScreen):
     step = "collect"
+    _looked = False
     KEYS: ClassVar[tuple[Key, ...]] = (
         Key("a", "add", "add"),
         Key("r", "again", "again"),
@@ -51,7 +52,9 @@ class CollectScreen(StepScreen):
             self.query_one("#items", Rows).refresh()
 
     def fill(self) -> None:
-        self.refresh_bindings()
+        if self._looked != self.pdoctor.looking:  # another key can be pressed; more often it would flicker
+            self._looked = self.pdoctor.looking
+            self.refresh_bindings()
         items = list(self.pdoctor.items.values())
         rows = [Row(item.name, partial(self._line, item), item.name) for item in items]
         self.query_one("#items", Rows).show(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import ClassVar
@@ -12,7 +13,7 @@ from textual.containers import Container, Vertical
 from textual.widget import Widget
 
 from doctor.engine.model import Finding, Outcome
-from doctor.facts.model import Event, Source
+from doctor.facts.model import Event, Source, fact_spec
 from doctor.rulebase.truth import Truth
 from doctor.session.report import Input
 from doctor.session.session import remedies
@@ -28,6 +29,9 @@ from doctor.views.tui.step import Key, StepScreen
 from doctor.views.tui.widgets.log_pane import LogPane
 from doctor.views.tui.widgets.page_view import PageView
 from doctor.views.tui.widgets.rows import Row, Rows, plain
+
+NAME = re.compile(r"[a-z]\w*\.\w+")
+"""How facts are called in conditions."""
 
 OF_A_FINDING = ("take", "why", "copy")
 
@@ -46,6 +50,7 @@ FULL_BAR = 4.0
 
 class FindingScreen(StepScreen):
     step = "finding"
+    _found = True
     KEYS: ClassVar[tuple[Key, ...]] = (
         Key("space", "take", "take"),
         Key("w", "why", "why"),
@@ -90,7 +95,9 @@ class FindingScreen(StepScreen):
     def fill(self) -> None:
         self._explained = False
         self._shown: Source | None = None
-        self.refresh_bindings()
+        if self._found != (self.found is not None):  # other keys can be pressed; more often it would flicker
+            self._found = self.found is not None
+            self.refresh_bindings()
         self.query_one("#story", PageView).show(self._story)
         found = self.found
         left = present.unexplained(self.session.report) if self.session and found is None else []
@@ -167,11 +174,15 @@ class FindingScreen(StepScreen):
         return Text().append(f"{symbol} ", style).append(f"{outcome.weight:+5.1f} {bar} ", "dim").append(visible(note))
 
     def _sought(self, outcome: Outcome) -> str:
-        """What was looked for: messages by their meaning, conditions as they are written."""
+        """What was looked for: messages by their meaning, conditions by the facts that they are over."""
         session = self.session
         events = dict.fromkeys(event.name for event in outcome.events)
-        if session is None or not events:
+        if session is None:
             return outcome.text
+        if not events:
+            known = session.report.rulebase.catalogue
+            names = [name for name in dict.fromkeys(NAME.findall(outcome.text)) if fact_spec(known, name)]
+            return self.say("tui.finding.facts", names=", ".join(names)) if names else outcome.text
         meanings = [present.event_meaning(session.report, name, self.pdoctor.lang) for name in events]
         return self.say("list.or").join(meanings)
 

@@ -89,7 +89,7 @@ class QuestionScreen(StepScreen):
         for question, key in session.answers.keys.items():
             known = session.report.rulebase.questions[question]
             text = next((a.text.get(lang) for a in known.answers if a.key == key), self.say("ask.dont_know"))
-            told = Text(f" ✓ {visible(known.text.get(lang))}  ", "dim").append(visible(text), "bold")
+            told = Text().append(f" ✓ {visible(known.text.get(lang))}  ", "dim").append(visible(text), "bold")
             yield plain(f"told {question}", told)
 
     def _about(self, page: Page) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -23,7 +24,7 @@ ABOVE = 3
 
 CHANGED = "changed"
 """Why a file is not shown that does not reach to the line any more."""
-NUMBERS = 8
+NUMBERS, MARGIN = 8, 2
 LONGEST = 8
 """Rows that the marked line may take: what it says is what one came for."""
 WIDEST = 4096
@@ -52,8 +53,8 @@ class LogPane(ScrollView, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._window: LogWindow | None = None
+        self._texts: Sequence[str] = ()
         self._lines: Sequence[str] = ()
-        self._top = 0
         self._marked = 0
         self._known = 0
         self._read: tuple[int, Sequence[str]] = (0, ())
@@ -80,7 +81,7 @@ class LogPane(ScrollView, can_focus=True):
         except OSError as error:
             self.close()
             return error.strerror or str(error)
-        self._lines = ()
+        self._texts = self._lines = ()
         self._wrap()
         self._put = None
         # The room that was made counts once the widget is laid out anew.
@@ -94,11 +95,11 @@ class LogPane(ScrollView, can_focus=True):
         self._put = max(self._marked - 1 - above, 0)
         self.scroll_to(0, self._put, animate=False)
 
-    def show(self, texts: Sequence[str], first: int = 0, marked: int = 0) -> None:
-        """Shows lines that are at hand, where there is no file to open."""
+    def show(self, texts: Sequence[str]) -> None:
+        """Shows lines that are at hand, whole, where there is no file to open."""
         self.close()
-        self._lines, self._top, self._marked, self._pieces = texts, first, marked, ()
-        self.virtual_size = Size(WIDEST, len(texts))
+        self._texts, self._marked = texts, 0
+        self._wrap()
         self.scroll_to(0, 0, animate=False)
         self.refresh()
 
@@ -122,15 +123,20 @@ class LogPane(ScrollView, can_focus=True):
 
     def action_last(self) -> None:
         if self._window is not None:
-            self._size_for(self._window.count_all())
+            with suppress(OSError):
+                self._size_for(self._window.count_all())
         self.scroll_end(animate=False)
 
     def _wrap(self) -> None:
-        """Breaks the marked line into as many rows as it needs, up to LONGEST."""
+        """Breaks the marked line into as many rows as it needs, up to LONGEST; and lines that are at hand."""
         room = self.scrollable_content_region.width - NUMBERS
-        if self._window is None or not self._marked or room < 1:
+        if room < 1:
             return
-        found = self._window.lines(self._marked, 1)
+        if self._window is None:
+            self._lines = [row for text in self._texts for row in chop_cells(visible(text), room + NUMBERS - MARGIN)]
+            self.virtual_size = Size(self.scrollable_content_region.width, len(self._lines))
+            return
+        found = self._read_lines(self._window, self._marked, 1)
         pieces = chop_cells(visible(found[0]), room) if found else []
         most = max(min(LONGEST, self.size.height - ABOVE), 1)
         if len(pieces) > most:
@@ -143,15 +149,21 @@ class LogPane(ScrollView, can_focus=True):
         first, lines = self._read
         if not first <= number < first + len(lines):
             first = max(number - self.size.height, 1)
-            lines = window.lines(first, 3 * self.size.height)
+            lines = self._read_lines(window, first, 3 * self.size.height)
             self._read = first, lines
         return lines[number - first] if number - first < len(lines) else None
+
+    def _read_lines(self, window: LogWindow, first: int, count: int) -> list[str]:
+        """Lines of the file; none where it cannot be read any more, as when a network drive has gone."""
+        with suppress(OSError):
+            return window.lines(first, count)
+        return []
 
     def _extend(self, line: int) -> None:
         """Makes room for lines up to `line`, and for more where the file has more."""
         if self._window is None:
             return
-        self._window.lines(line, 1)
+        self._read_lines(self._window, line, 1)
         known, ended = self._window.known_lines()
         self._size_for(known if ended else max(known, line + self.size.height))
 
@@ -175,12 +187,12 @@ class LogPane(ScrollView, can_focus=True):
             text = self._line(self._window, number)
         else:
             text = self._lines[number - 1] if number <= len(self._lines) else None
-            number = self._top + number - 1 if self._top else 0
+            number = 0
         if text is None:
             return Strip.blank(width, self.rich_style)
         marked = bool(number) and number == self._marked
         style = self.rich_style + (self.get_component_rich_style("log--marked") if marked else self.rich_style)
-        label = Text(f"{'▶' if marked else ' '}{number:>{NUMBERS - 2}} " if number else "  ")
+        label = Text(f"{'▶' if marked else ' '}{number:>{NUMBERS - 2}} " if number else " " * MARGIN)
         if marked and len(self._pieces) > 1:
             text, left = self._pieces[piece], 0
             label = label if not piece else Text(" " * NUMBERS)
