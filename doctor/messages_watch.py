@@ -44,7 +44,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "watch.findings.many": ("{n} findings", "{n} 项发现"),
     "watch.new": ("new", "新"),
     "watch.updated": ("changed", "有变化"),
-    "watch.resolved": ("over", "已结束"),
+    "watch.resolved": ("no longer so", "不再成立"),
     "watch.storm": ("{n} messages on {where} follow from this", "{where} 上有 {n} 条消息由此引起"),
     "watch.storm_alone": ("{n} messages follow from this", "有 {n} 条消息由此引起"),
     "watch.episode": ("attempt {n}", "第 {n} 次尝试"),

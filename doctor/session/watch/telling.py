@@ -13,7 +13,11 @@ from doctor.session.report import Report
 from doctor.session.watch.model import Announcement, Kind, Told
 
 SETTLED = 2.0
-"""Seconds for which a finding that no message shows has to hold, or a failure has to stay without an explanation."""
+"""Seconds for which a sign of decline has to hold, or a failure has to stay without an explanation."""
+
+FROM_FACTS, DOUBTFUL = 60.0, 300.0
+"""Seconds for which a finding has to hold that only what is known of the job shows, and one that is merely possible:
+the log of a job that starts lacks much that comes a moment later."""
 
 GONE = 5.0
 """Seconds for which a finding must not hold any more before it is told to be over."""
@@ -33,6 +37,7 @@ class _Known:
     entities: tuple[str, ...]
     told: bool = False
     last_seen: float = 0.0
+    soon: bool = False
     storm: int = 0
     resolved: bool = False
     finding: Finding | None = None
@@ -57,7 +62,7 @@ class Teller:
 
     def waits(self) -> bool:
         """Is there something that will be told if it still holds a moment later?"""
-        return any(not known.told or (known.last_seen < 0) for known in self._known.values())
+        return any(not known.told and known.soon for known in self._known.values())
 
     def say(self, report: Report, at: float, episode: int | None, last: bool = False) -> Iterator[Announcement]:
         """What `report` has that was not said; `last` if there will be no other report of this episode."""
@@ -92,17 +97,18 @@ class Teller:
         if known is None:
             known = self._known[key] = _Known(at, label, finding.entities)
         known.last_seen, known.finding = at, finding
+        known.soon = finding.role is Role.ROOT and patience(finding) <= SETTLED
         kind = None
         if not known.told or known.resolved:
             # What follows from another finding is told with it.
-            if finding.role is Role.ROOT and (last or shown_by_a_message(finding) or at - known.first_seen >= SETTLED):
+            if finding.role is Role.ROOT and (last or at - known.first_seen >= patience(finding)):
                 kind = Kind.UPDATED if known.told else Kind.NEW
         elif _surer(label, known.label) or _elsewhere(finding.entities, known.entities):
             kind = Kind.UPDATED
         if kind is not None:
             known.told, known.resolved, known.label, known.entities = True, False, label, finding.entities
             yield Announcement(kind, finding, report, at, known.first_seen, finding.entities, key, episode=episode)
-        count = sum(follow.count for follow in finding.follows)
+        count = max((follow.count for follow in finding.follows), default=0)
         if known.told and finding.role is Role.ROOT and count >= max(STORM, STORM_GROWS * known.storm):
             known.storm = count
             yield Announcement(Kind.STORM, finding, report, at, known.first_seen, finding.entities, key, count, episode)
@@ -112,7 +118,7 @@ class Teller:
     ) -> Iterator[Announcement]:
         event = first_unexplained(report)
         entities = (f"rank:{event.rank}",) if event.rank is not None else ("job",)
-        known = self._known.setdefault(key, _Known(at, "", entities))
+        known = self._known.setdefault(key, _Known(at, "", entities, soon=True))
         known.last_seen = at
         if not known.told and (last or at - known.first_seen >= SETTLED):
             known.told, known.entities = True, entities
@@ -137,10 +143,15 @@ def _alive(finding: Finding) -> bool:
     return any("live." in signal.when for signal in finding.rule.signals.values())
 
 
-def shown_by_a_message(finding: Finding) -> bool:
-    """Does a line of a log show it that says by itself that something is amiss?"""
+def patience(finding: Finding) -> float:
+    """Seconds for which a finding has to hold before it is told: none where a line of a log says by itself that
+    something is amiss."""
     held = [outcome for outcome in finding.outcomes if outcome.truth is Truth.TRUE]
-    return any("symptom" in event.fields for outcome in held for event in outcome.events)
+    if any("symptom" in event.fields for outcome in held for event in outcome.events):
+        return 0.0
+    if _alive(finding):
+        return SETTLED
+    return DOUBTFUL if finding.label is Label.POSSIBLE else FROM_FACTS
 
 
 def _surer(label: str, before: str) -> bool:
