@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from doctor.adapters.errors import AdapterError, Unavailable
 from doctor.adapters.flag_text import to_fill_in
 from doctor.adapters.model import Note, Rendered
-from doctor.adapters.syntax.shell_scan import statements
+from doctor.adapters.syntax.shell_scan import Word, statements
 from doctor.adapters.syntax.shell_script import Command, Definition, Script, inner, read_script
 from doctor.adapters.text import indent_of, line_break, line_end, line_of, line_start, splice
 from doctor.adapters.variables import without_definition
@@ -33,12 +34,23 @@ WITHIN = re.compile(r"(?:fi|done|else|elif|then|do|esac|;;|[})]|&&|\|\|)(?:[\s;]
 UNSET = "unset"
 
 
+@lru_cache(maxsize=8)
+def _script(text: str) -> Script:
+    """A script as it was read, which is looked at many times and not changed."""
+    return read_script(text)
+
+
+@lru_cache(maxsize=8)
+def _statements(text: str) -> list[list[Word]]:
+    return statements(text, 0, len(text))
+
+
 def is_launch_script(path: str, text: str) -> bool:
     """Is the file a shell script that starts a job?"""
     if path.lower().endswith(OTHER_KINDS) or text.lstrip().startswith(("{", "<")) or OTHER_SHELL.match(text):
         return False
     try:
-        return any(True for _ in _launches(read_script(text)))
+        return any(True for _ in _launches(_script(text)))
     except AdapterError:
         return False
 
@@ -64,7 +76,7 @@ def set_variables(path: str, text: str, variables: Mapping[str, str | None]) -> 
 def sets(text: str, name: str) -> bool:
     """Does the script set or unset that variable?"""
     try:
-        script = read_script(text)
+        script = _script(text)
         return bool(_given(script, name) or _unsets(text, name))
     except AdapterError:
         return False
@@ -78,7 +90,7 @@ def quoted(value: str) -> str:
 
 
 def _set(path: str, text: str, name: str, value: str | None) -> str:
-    script = read_script(text)
+    script = _script(text)
     launches = list(_launches(script))
     if not launches:
         raise AdapterError(f"{path} holds no command that starts the job")
@@ -90,12 +102,12 @@ def _set(path: str, text: str, name: str, value: str | None) -> str:
     if value is None:
         return _unset(text, name, given)
     for number in range(len(given)):  # places shift with every change
-        text = _changed(text, _given(read_script(text), name)[number], value)
+        text = _changed(text, _given(_script(text), name)[number], value)
     text = _not_unset(text, name)
     if not given:
         text = _inserted(text, script, launches, f"export {name}={quoted(value)}")
     elif not any(definition.exported for definition in given) and not _exported(text, name):
-        first = _given(read_script(text), name)[0]
+        first = _given(_script(text), name)[0]
         start = first.start - len(name) - 1
         text = splice(text, start, start, "export ")
     return text
@@ -168,17 +180,17 @@ def _unset(text: str, name: str, given: list[Definition]) -> str:
     if re.search(rf"-x[ =]{name}\b", text):
         raise Unavailable("mpirun hands it on with -x: take that out too", "mpirun 用 -x 传递它：也请删去")
     for _ in given:
-        text = without_definition(text, _given(read_script(text), name)[-1])
+        text = without_definition(text, _given(_script(text), name)[-1])
     if _unsets(text, name):
         return text
-    script = read_script(text)
+    script = _script(text)
     return _inserted(text, script, list(_launches(script)), f"{UNSET} {name}")
 
 
 def _unsets(text: str, name: str) -> list[tuple[int, int]]:
     """The words of `unset` commands that name the variable."""
     found = []
-    for words in statements(text, 0, len(text)):
+    for words in _statements(text):
         raw = [text[word.start : word.end] for word in words]
         if raw[0] == UNSET:
             found += [(word.start, word.end) for word, said in zip(words, raw, strict=True) if said == name]
@@ -193,7 +205,7 @@ def _not_unset(text: str, name: str) -> str:
 
 
 def _exported(text: str, name: str) -> bool:
-    for words in statements(text, 0, len(text)):
+    for words in _statements(text):
         raw = [text[word.start : word.end] for word in words]
         if raw[0] in ("export", "declare") and (name in raw or "-a" in raw):
             return True
@@ -219,7 +231,7 @@ def _inserted(text: str, script: Script, launches: list[Command], order: str) ->
 
 
 def _words(text: str) -> list[str]:
-    return [text[word.start : word.end] for words in statements(text, 0, len(text)) for word in words]
+    return [text[word.start : word.end] for words in _statements(text) for word in words]
 
 
 def _stands_alone(text: str, definition: Definition) -> bool:

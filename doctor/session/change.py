@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from doctor.planner.knobs import difference, value
 
 # Settings that follow from others and have no words of their own.
 FOLLOW = frozenset({"schedule", "stack"})
+LARGEST, MOST_IN_ALL = 64 * 1024, 256 * 1024
 KNOWN = ("tp", "cp", "pp", "dp", "vpp", "ep", "etp", "micro_batch", "global_batch", "grad_accum")
 
 
@@ -45,11 +46,12 @@ class Draft:
     """The job's files while they are changed: every change is made to what the one before left."""
 
     def __init__(self, configs: Mapping[str, bytes]) -> None:
-        self.given = {path: text for path, data in configs.items() if (text := _text(data))}
+        self.given = {path: text for path, data in _bounded(configs) if (text := _text(data))}
         self.texts = dict(self.given)
         self.adapters = {path: found for path, text in self.given.items() if (found := adapter_for(path, text))}
         self.scripts = tuple(path for path, text in self.given.items() if is_launch_script(path, text))
         self._notes: dict[str, list[Note]] = {}
+        self._stated: dict[str, tuple[str, Mapping[str, Any]]] = {}
 
     def files(self) -> tuple[FileChange, ...]:
         """One change a file, with all that was made to it."""
@@ -97,11 +99,24 @@ class Draft:
 
     def stated(self, path: str) -> Mapping[str, Any]:
         """The neutral settings that a file states now, by name."""
-        return _stated(self.adapters[path], self.texts[path], path)
+        text, known = self._stated.get(path, ("", {}))
+        if text != self.texts[path]:
+            known = _stated(self.adapters[path], self.texts[path], path)
+            self._stated[path] = (self.texts[path], known)
+        return known
 
     def main(self, paths: Iterable[str]) -> str:
         """Of several files the one that states most of the job."""
         return max(paths, key=lambda path: len(self.stated(path)) if path in self.adapters else 0)
+
+
+def _bounded(configs: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    """Files of a size that people write by hand: what is larger is made by programs, and takes long to edit."""
+    room = MOST_IN_ALL
+    for path, data in configs.items():
+        if len(data) <= min(LARGEST, room):
+            room -= len(data)
+            yield path, data
 
 
 def _text(data: bytes) -> str:

@@ -33,3 +33,9 @@ def test_no_change_no_files_and_no_text_make_no_diff() -> None:
     assert changed_files({"run.sh": SCRIPT}, plain, plain) == ()
     assert changed_files({}, plain, after) == ()
     assert changed_files({"a": b"\x00\x01", "b": b"\xff\xfe", "c": b"nothing of a job"}, plain, after) == ()
+
+
+def test_files_that_no_person_writes_are_left_alone() -> None:
+    plain = job(tp=8, dp=8, micro_batch=2)
+    large = SCRIPT + b"# made by a program\n" * 5000
+    assert changed_files({"run.sh": large}, plain, apply(plain, assignments(["tp=4"]))) == ()
