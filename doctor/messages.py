@@ -236,6 +236,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "input.missing": ("no such file or folder: {path}", "文件或目录不存在：{path}"),
     "input.unreadable": ("{path}: cannot be read: {reason}", "{path}：无法读取：{reason}"),
     "input.empty_folder": ("{path}: the folder holds no file", "{path}：目录中没有文件"),
+    "input.nothing_told": ("{path}: names nothing that was looked at", "{path}：没有说明检查过什么"),
     "input.empty_file": ("{path}: the file is empty", "{path}：文件为空"),
     "input.special": ("{path}: passed over: a pipe, socket or device", "{path}：已跳过：管道、套接字或设备"),
     "input.too_many": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from math import isfinite
 
 from doctor.facts.model import Event, Fact, Quality
 
@@ -27,7 +28,9 @@ class FactStore:
             self.add_event(event)
 
     def add(self, fact: Fact) -> None:
-        """Keep `fact` beside what is known of the same name and entity."""
+        """Keep `fact` beside what is known of the same name and entity; a number without end is no measurement."""
+        if isinstance(fact.value, float) and not isfinite(fact.value):
+            return
         self._facts[fact.name].setdefault(fact.entity, []).append(fact)
         if fact.name == "rank.host":
             self._node_of_rank[fact.entity] = f"node:{fact.value}"

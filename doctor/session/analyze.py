@@ -116,7 +116,8 @@ def _read(
     files = expanded([*piped, *shown_files(found.files, places), *far], spool, notes)
     gathered = gather(files, loaded.base.events, progress, elsewhere)
     if paths and not any(given.kind for given in gathered.inputs):
-        raise InputError((notes + [note for given in gathered.inputs for note in given.notes])[0])
+        told = notes + [note for given in gathered.inputs for note in given.notes]
+        raise InputError(told[0] if told else Note("input.nothing_told", os.fspath(paths[0])))
     known = (*gathered.facts, *facts)
     configs = configs_of(files, gathered.inputs)
     return Material(loaded, tuple(gathered.inputs), known, tuple(gathered.events), tuple(notes), configs)

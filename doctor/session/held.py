@@ -12,6 +12,8 @@ from doctor.session.oom_memory import memory_at_error
 from doctor.session.pictures import Bar, Part, Picture
 
 MOMENTS = ("oom", "peak", "end")
+_PART = re.compile(r"(\w{1,40})=(\d{1,18})")
+"""A category and its bytes; a bundle of somebody else may say anything there, which is then left out."""
 
 
 def memory_of(store: FactStore) -> Picture | None:
@@ -28,7 +30,8 @@ def _bar(store: FactStore, entity: str) -> Bar | None:
         if total is None or parts is None or not isinstance(total.value, int) or not isinstance(parts.value, tuple):
             continue
         if total.value > 0:
-            named = (str(part).partition("=") for part in parts.value)
-            shares = tuple(Part(f"held_{name}", int(size) / total.value) for name, _, size in named if int(size) > 0)
+            named = [match for part in parts.value if (match := _PART.fullmatch(str(part)))]
+            sizes = [(match[1], int(match[2])) for match in named]
+            shares = tuple(Part(f"held_{name}", size / total.value) for name, size in sizes if size > 0)
             return Bar(entity, 0.0, shares, total.value)
     return None

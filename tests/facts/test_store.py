@@ -46,3 +46,9 @@ def test_events_are_kept_in_the_order_they_were_read() -> None:
     store = FactStore(events=[first, second])
     assert store.events("torch.cuda_oom") == [first, second]
     assert store.event_names() == {"torch.cuda_oom"}
+
+
+def test_a_number_without_end_is_not_known() -> None:
+    endless = [Fact("run.step_time", value, "rank:0") for value in (float("nan"), float("inf"), -float("inf"))]
+    assert FactStore(endless).get("run.step_time", "rank:0") is None
+    assert FactStore([*endless, Fact("run.step_time", 1.5, "rank:0")]).get("run.step_time", "rank:0") is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.facts.model import Event, Source
+from doctor.facts.model import Event, Fact, Source
 from doctor.facts.store import FactStore
 from doctor.session.held import memory_of
 from doctor.session.oom_memory import memory_at_error
@@ -46,3 +46,11 @@ def test_parts_that_do_not_add_up_or_are_not_told_are_no_picture() -> None:
     assert not bars(error(0, total=80 * GIB, allocated=79 * GIB, free=4 * GIB))
     assert not bars(error(0, requested=GIB), error(None, total=0, allocated=0, free=0))
     assert memory_of(FactStore((), ())) is None
+
+
+def test_categories_that_are_none_are_left_out() -> None:
+    told = ("activations=4", "x", "=", "gradients=", "optimizer=-1", "parameters=1e9", "other=" + "9" * 5000)
+    facts = [Fact("snapshot.peak_total", 8, "rank:0"), Fact("snapshot.peak_categories", told, "rank:0")]
+    picture = memory_of(FactStore([*facts, Fact("snapshot.reserved", 8, "rank:0")], ()))
+    assert picture is not None
+    assert [(part.kind, part.share) for part in picture.bars[0].parts] == [("held_activations", 0.5)]

@@ -13,7 +13,7 @@ from doctor.facts.store import FactStore
 NEEDS = ("series.row",)
 GIVES = ("run.slowest_rank", "run.slowest_rank_share", "run.rank_spread")
 
-_PAIR = re.compile(r"(\w+)=([\d.e+-]+)")
+_PAIR = re.compile(r"\b(\w{1,40})=([+-]?\d{1,20}(?:\.\d{0,20})?(?:e[+-]?\d{1,2})?)(?![\w.])")
 FEWEST = 4
 SLOW = 1.2
 """A step counts as held up by its slowest rank when that rank, or the step, takes this many times the median."""

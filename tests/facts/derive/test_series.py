@@ -27,3 +27,8 @@ def test_rows_become_progress_lines() -> None:
 def test_steps_that_nobody_holds_up_say_nothing() -> None:
     rows = [f"step={i} seconds=1.2 rank={i} spread=1.02" for i in range(5)]
     assert [*derive(FactStore([Fact("series.row", row) for row in rows]))] == []
+
+
+def test_rows_of_somebody_else_end_nothing() -> None:
+    rows = ["x" * 50_000, "step=e.+ seconds=1", "step=1e999 seconds=1", "step=1 seconds=", "step=2 seconds=1.5"]
+    assert [event.fields["step"] for event in steps(FactStore([Fact("series.row", row) for row in rows]))] == [2]
