@@ -8,7 +8,7 @@ EXTRAS ?= test
 BIN := .venv/bin
 READY := .venv/.installed-$(EXTRAS)
 
-.PHONY: run test lint docs bench calibration accuracy format clean
+.PHONY: run test lint docs screens bench calibration accuracy format clean
 .DEFAULT_GOAL := run
 
 $(READY): pyproject.toml constraints.txt
@@ -34,6 +34,9 @@ lint: $(READY)
 docs: $(READY)
 	@$(BIN)/pdoctor rules pages docs/rules
 	@$(BIN)/pdoctor rules pages docs/rules/zh --lang zh
+
+screens: $(READY)
+	@$(BIN)/python -m studies.screens docs/tour
 
 bench: $(READY)
 	@$(BIN)/python -m bench
