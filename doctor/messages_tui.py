@@ -143,7 +143,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "tui.export.json": ("JSON, for programs", "JSON（供程序使用）"),
     "tui.export.text": ("plain text", "纯文本"),
     "tui.export.session": ("this session, to go on later", "当前会话（以便继续）"),
-    "tui.answer.before": ("before", "之前"),
+    "tui.answer.changed": ("now (before)", "现在（之前）"),
     "tui.answer.now": ("now", "现在"),
     "tui.key.previous": ("previous finding", "上一条结论"),
     "tui.key.following": ("next finding", "下一条结论"),

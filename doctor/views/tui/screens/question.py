@@ -114,16 +114,20 @@ class QuestionScreen(StepScreen):
             if not session.past:
                 return
         page.blank()
-        if session.past:
-            self._ranking(page, session.past[-1], self.say("tui.answer.before"), "dim")
-        self._ranking(page, session, self.say("tui.answer.now"), "")
+        self._ranking(page, session)
 
-    def _ranking(self, page: Page, session: Session, head: str, style: str) -> None:
-        page.wrapped(Text(head, "bold"), indent=1)
-        for rule, belief in _ranked(session.report.diagnosis):
+    def _ranking(self, page: Page, session: Session) -> None:
+        """The likeliest causes, and in parentheses what they were before the last answer."""
+        before = _beliefs(session.past[-1].report.diagnosis) if session.past else {}
+        page.wrapped(Text(self.say("tui.answer.changed" if before else "tui.answer.now"), "bold"), indent=1)
+        ranked = sorted(_beliefs(session.report.diagnosis).items(), key=lambda pair: -pair[1])
+        for rule, belief in ranked[:RANKED]:
             title = visible(session.report.rulebase.rules[rule].title.get(self.pdoctor.lang))
             line = Text("   ").append("█" * round(belief * CELLS), "blue").append("·" * (CELLS - round(belief * CELLS)))
-            line.append(f" {belief:.2f}  {rule}  {title}", style)
+            line.append(f" {belief:.2f}", "bold")
+            if before:
+                line.append(f" ({before.get(rule, 0.0):.2f})")
+            line.append(f"  {rule}  {title}")
             line.truncate(page.width, overflow="ellipsis")
             page.row(line)
 
@@ -160,9 +164,9 @@ class QuestionScreen(StepScreen):
         self.app.push_screen(AskPath(self.pdoctor.lang), given)
 
 
-def _ranked(diagnosis: Diagnosis) -> list[tuple[str, float]]:
-    """The likeliest causes, whether they hold as findings or are merely still possible."""
+def _beliefs(diagnosis: Diagnosis) -> dict[str, float]:
+    """How likely each cause is, whether it holds as a finding or is merely still possible."""
     beliefs = {suspect.rule: suspect.belief for suspect in diagnosis.suspects}
     for finding in diagnosis.findings:
         beliefs.setdefault(finding.rule.id, finding.belief)
-    return sorted(beliefs.items(), key=lambda pair: -pair[1])[:RANKED]
+    return beliefs
