@@ -10,6 +10,8 @@ from probes.files.expert_loads.model import Loads
 
 MOST_DEAD = 200
 MOST_LAYERS = 512
+FOUND_NONE = ("experts.uneven_layers", "experts.collapsed_layers")
+"""Lists that are told where nothing is in them, too: that was looked for."""
 
 
 def facts(found: Judged, loads: Loads, path: str) -> Iterator[Fact]:
@@ -45,7 +47,7 @@ def facts(found: Judged, loads: Loads, path: str) -> Iterator[Fact]:
         "experts.heat": tuple(_heat(layer.name, layer.tokens) for layer in layers),
     }
     for name, value in values.items():
-        if value != ():
+        if value != () or name in FOUND_NONE:
             yield Fact(name, value, "job", where, None, Quality.MEASURED)
     for rank, tokens in loads.of_rank.items():
         own = Source("table", path, 0, f"rank {rank}: {tokens:.6g} tokens")

@@ -199,7 +199,7 @@ def test_every_form_gives_the_same(form: Callable[[Path, Counts], Path], tmp_pat
 def test_what_chance_alone_does_is_no_imbalance(tokens: int, tmp_path: Path) -> None:
     for seed in range(20):
         facts = told(as_npy(tmp_path, even(1, tokens, seed)))
-        assert "experts.uneven_layers" not in facts
+        assert facts["experts.uneven_layers"] == ()
         assert facts["experts.dead"] == 0
     assert isinstance(facts["experts.worst_by_chance"], float)
 
@@ -457,3 +457,11 @@ def test_pickles_that_grow_without_end_are_refused(form: str, tmp_path: Path) ->
         path = tensor_file(tmp_path, form, data)
         assert is_loads(path) and not told(path)
         assert reason in remarks(path)
+
+
+def test_an_archive_that_unpacks_without_end_is_not_opened(tmp_path: Path) -> None:
+    path = tmp_path / "tokens_per_expert.npz"
+    np.savez_compressed(path, tokens_per_expert=np.zeros((400_000, 8), dtype=np.int64))
+    assert path.stat().st_size < 1 << 17
+    assert is_packed_loads(path) and not told(path)
+    assert "it was not opened" in remarks(path)
