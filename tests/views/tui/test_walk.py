@@ -157,6 +157,51 @@ def test_a_filter_leaves_what_holds_the_words(tmp_path: Path) -> None:
     walk(act, folder=tmp_path)
 
 
+def test_escape_takes_the_filter_away_before_it_leaves(tmp_path: Path) -> None:
+    async def act(person: Walker) -> None:
+        await person.press("2")
+        count = len(person.rows("#list").rows)
+        await person.press("slash", *"mem")
+        assert "“mem”" in person.screen
+        await person.press("escape")
+        assert (person.step, len(person.rows("#list").rows)) == ("findings", count)
+        await person.press("escape")
+        assert person.step == "collect"
+
+    walk(act, folder=tmp_path)
+
+
+def test_what_no_rule_explains_is_shown_in_its_log_and_steps_without_content_are_passed_over(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    trace = 'Traceback (most recent call last):\n  File "train.py", line 9, in main\n    frobnicate(x)\n'
+    log.write_text("step 1\n" * 40 + trace + "FrobError: the gizmo is not aligned\n")
+
+    async def act(person: Walker) -> None:
+        await person.press("n", "enter")
+        assert person.step == "finding"
+        await person.until(lambda: "▶    44 FrobError" in person.screen)
+        await person.press("n")
+        assert person.step == "export"
+
+    walk(act, (str(log),), folder=tmp_path)
+
+
+def test_the_line_of_evidence_is_shown_whole(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("step 1\n" * 9 + f"RuntimeError: CUDA error: out of memory {'x ' * 90}end\nlast\n")
+
+    async def act(person: Walker) -> None:
+        await person.press("3", "tab", "tab")
+        await person.until(lambda: "▶    10" in person.screen)
+        lines = person.screen.splitlines()
+        first = next(number for number, line in enumerate(lines) if "▶    10" in line)
+        last = next(number for number, line in enumerate(lines) if "x end" in line)
+        assert last > first
+        assert "   11 last" in lines[last + 1]
+
+    walk(act, (str(log),), folder=tmp_path, size=(80, 40))
+
+
 def test_a_path_that_is_not_there_is_said_and_another_can_be_added(tmp_path: Path) -> None:
     async def act(person: Walker) -> None:
         assert person.app.failure

@@ -36,7 +36,7 @@ class ExportScreen(StepScreen):
 
     def fill(self) -> None:
         wide = max(cell_len(self.say(f"tui.export.{kind}")) for kind in NAMES)
-        head = self.say("tui.export.kind", folder=visible(str(self.pdoctor.folder.absolute())))
+        head = self.say("tui.export.kind", folder=visible(str(self.pdoctor.folder)))
         rows = [plain("", Text(head, "bold"))]
         for kind, name in NAMES.items():
             line = Text("  ").append(self.say(f"tui.export.{kind}"))
