@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 NPY, ZIP = b"\x93NUMPY", b"PK\x03\x04"
 MOST_BYTES = 800 << 20
+RATIO, FLOOR = 200, 16 << 20
+"""A member of an archive may unpack to so many times its size, and to so many bytes in any case."""
 LARGEST_PICKLE = 64 << 20
 MOST_MEMBERS, MOST_PARTS = 100_000, 1_000_000
 LONGEST_LIST = 16 << 20
@@ -174,8 +176,16 @@ def npz_names(path: Path) -> list[str]:
 def npz_arrays(path: Path) -> Iterator[tuple[str, np.ndarray]]:
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
+            name = info.filename.removesuffix(".npy")
+            _plausible(name, info)
             with archive.open(info) as file:
-                yield info.filename.removesuffix(".npy"), _npy(file)
+                yield name, _npy(file)
+
+
+def _plausible(name: str, info: zipfile.ZipInfo) -> None:
+    """Raises LoadError for a member that packs better than counts do: it holds one number over and over."""
+    if info.file_size > max(RATIO * info.compress_size, FLOOR):
+        raise LoadError(f"{name} unpacks from {info.compress_size:,} to {info.file_size:,} bytes: it was not opened")
 
 
 def _npy(file: IO[bytes]) -> np.ndarray:
@@ -260,6 +270,7 @@ def torch_arrays(path: Path, wanted: Mapping[str, Tensor]) -> Iterator[tuple[str
             if needed > MOST_BYTES:
                 raise LoadError(f"{name} holds more than {MOST_BYTES:,} bytes")
             try:
+                _plausible(name, archive.getinfo(f"{root}data/{tensor.key}"))
                 with archive.open(f"{root}data/{tensor.key}") as file:
                     data = file.read(needed)
             except (KeyError, zipfile.BadZipFile, OSError, RuntimeError, EOFError) as error:
