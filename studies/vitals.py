@@ -42,6 +42,23 @@ def healthy(job: Job, steps: int) -> tuple[int, int]:
     return silent, slower
 
 
+def unseen(seed: int) -> Job:
+    """A healthy job whose pauses and steps vary far more than those that thresholds were set with; seeds of its own."""
+    rng = random.Random(20_000 + seed)
+    return Job(
+        seed=20_000 + seed,
+        step=rng.choice((0.3, 1.0, 4.0, 15.0, 45.0)),
+        jitter=rng.choice((0.03, 0.1, 0.2, 0.3)),
+        save_every=rng.randrange(40, 400),
+        save=60 * rng.lognormvariate(0, 0.8),
+        eval_every=rng.randrange(40, 400),
+        evaluate=150 * rng.lognormvariate(0, 0.8),
+        announced=rng.random() < 0.5,
+        announced_eval=rng.random() < 0.5,
+        outliers=rng.choice((0.0, 0.02, 0.05)),
+    )
+
+
 def slowdown(ratio: float, jitter: float, seed: int, before: int = 200, after: int = 400) -> int | None:
     """Steps from the first slow one to the first word of it; None if there is none, -1 for a word before."""
     rng = random.Random(seed)
@@ -69,8 +86,8 @@ def rows() -> Iterator[str]:
     yield "| --- | --- | --- | --- |"
     forms = (
         ("no pause seen yet", Job(hang_at=150), (20.0, 600.0, 1800.0)),
-        ("three checkpoints of 40 s before, announced", Job(hang_at=180, save_every=50), (600.0, 1800.0)),
-        ("the same without a word", Job(hang_at=180, save_every=50, announced=False), (600.0, 1800.0)),
+        ("three checkpoints of 40 s before", Job(hang_at=180, save_every=50), (600.0, 1800.0)),
+        ("in the fourth such checkpoint", Job(hang_at=180, save_every=50, hang_in_save=True), (600.0, 1800.0)),
     )
     for name, job, timeouts in forms:
         for timeout in timeouts:
@@ -94,6 +111,19 @@ def rows() -> Iterator[str]:
             hours = len(jobs) * 1000 * step / 3600
             silent, slower = (sum(counts) for counts in zip(*found, strict=True))
             yield f"| {step:g} s steps, pauses {word} | {hours:.0f} | {silent} | {slower} |"
+    yield ""
+    yield "| healthy jobs of 1000 steps, of other kinds | jobs | hours | told silent | told slower |"
+    yield "| --- | --- | --- | --- | --- |"
+    jobs = [unseen(seed) for seed in range(200)]
+    for word, chosen in (
+        ("all pauses announced", [job for job in jobs if job.announced and job.announced_eval]),
+        ("some", [job for job in jobs if job.announced is not job.announced_eval]),
+        ("none", [job for job in jobs if not job.announced and not job.announced_eval]),
+    ):
+        alarms = [healthy(job, 1000) for job in chosen]
+        silent, slower = (sum(count > 0 for count in counts) for counts in zip(*alarms, strict=True))
+        hours = sum(1000 * job.step for job in chosen) / 3600
+        yield f"| {word} | {len(chosen)} | {hours:.0f} | {silent} jobs | {slower} jobs |"
     yield ""
     yield "| steps become slower by | jitter 2 % | 5 % | 10 % | 20 % |"
     yield "| --- | --- | --- | --- | --- |"

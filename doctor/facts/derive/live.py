@@ -20,14 +20,7 @@ NEEDS = (
     *(f"event:{name}" for name in sorted(OF_INTEREST)),
     *("event:torch.watchdog_timeout", "event:gpu.capacity", "gpu.memory_total", "gpu.name", "config.gpu_model"),
     *("config.timeout", "config.backend", "node.memory_total", "run.step_time", "live.watching", "live.silence"),
-    *(
-        "live.step_gap",
-        "live.step_gap_spread",
-        "live.longest_pause",
-        "live.silent_since",
-        "live.phase",
-        "run.step_time",
-    ),
+    *("live.step_gap", "live.longest_pause", "live.silent_since", "live.phase"),
 )
 GIVES = (
     *("live.timeout", "live.timeout_set", "live.stalled", "live.strikes_in", "live.strikes_at", "live.save_share"),
@@ -101,12 +94,9 @@ def _stalls(store: FactStore, timeout: float) -> Iterator[Fact]:
     for silence in store.every("live.silence"):
         where = silence.entity
         quiet = _number(store, "live.silence", where) or 0.0
-        usual, irregular, longest = (
-            _number(store, name, where) or 0.0
-            for name in ("live.step_gap", "live.step_gap_spread", "live.longest_pause")
-        )
+        usual, longest = (_number(store, name, where) or 0.0 for name in ("live.step_gap", "live.longest_pause"))
         announced = store.get("live.phase", where) is not None
-        stalled = quiet > allowed(usual, irregular, longest, timeout, announced)
+        stalled = quiet > allowed(usual, longest, timeout, announced)
         yield fact("live.stalled", stalled, where, [silence.source])
         if stalled:
             yield fact("live.strikes_in", round(max(timeout - quiet, 0.0), 1), where, [silence.source])

@@ -6,8 +6,6 @@ from collections import deque
 from dataclasses import dataclass, field
 from statistics import median
 
-from doctor.facts.vitals.robust import spread
-
 KEPT = 48
 """Gaps that are remembered: enough for a median, and a change of rhythm is usual after half of them."""
 FEW = 4
@@ -15,20 +13,15 @@ FEW = 4
 WARM_UP = 2
 """First steps, whose gaps are no pauses: compilation, allocator and connections make them slow in every framework."""
 TIMES = 20.0
-"""A silence of this many usual gaps stands out, once the job's usual pauses are known."""
-SIGMAS = 8.0
 LEAST = 60.0
-"""Seconds: what is shorter may be a write that the file system or a buffer holds back."""
-AGAIN = 3.0
-"""A pause is allowed this many times its length: an evaluation may follow a checkpoint, and slow storage varies."""
-PART, PART_ANNOUNCED = 0.5, 0.8
-"""Shares of the time-out that an unknown silence may last: one out of the blue, and one that the log announces."""
-PAUSE = 5.0
-SHORT = 20.0
-"""A gap of this many usual ones and seconds that ended by itself was a pause: evaluation, checkpoint, compilation,
-data. Shorter ones are steps that took longer."""
-KINDS = 3
-"""Pauses of a job that announces none, from which its kinds of pauses are taken as known."""
+"""Usual gaps, and seconds, that a pause of a known kind may always last."""
+AGAIN, AGAIN_UNTOLD = 3.0, 2.0
+"""A pause of a known kind may last this many times as long as before, as storage that is shared varies; one that the
+log does not announce twice as long as the longest."""
+PART = 0.75
+"""Share of the time-out that a silence of unknown kind may last: of PyTorch's ten minutes for NCCL 150 s are left."""
+PAUSE, SHORT = 2.0, 20.0
+"""A gap of this many usual ones and seconds that ended by itself was a pause."""
 LONGEST = 7 * 86400.0
 """Seconds. A larger difference of time stamps is a clock that was set."""
 
@@ -39,17 +32,18 @@ class Pulse:
 
     A gap is told in three ways, and the longest counts: when lines were read, which a buffer makes long; the time
     stamps of the lines, which tell the rhythm of what was written before anybody watched; the step time they print.
+
+    `phase` is the pause that the log says is under way, empty for none; `pauses` the longest of each kind that ended.
+    Kinds are kept apart: a checkpoint of seconds says nothing of an evaluation of minutes.
     """
 
     beats: int = 0
     at: float = 0.0
     alive: float = 0.0
     stamp: float | None = None
+    alive_stamp: float | None = None
     phase: str = ""
-    paused: bool = False
-    plain: float = 0.0
-    plain_pauses: int = 0
-    announced: float = 0.0
+    pauses: dict[str, float] = field(default_factory=dict)
     read: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
     stamped: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
     printed: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
@@ -57,31 +51,30 @@ class Pulse:
     def beat(self, at: float, stamp: float | None, printed: float | None) -> None:
         """A step was read; `printed` is the time from the step line before to this one, as the line tells it."""
         gap = at - self.at
-        between = None if stamp is None or self.stamp is None else stamp - self.stamp
-        if self.beats > WARM_UP:
-            self._rest(max(gap, between if between is not None and between < LONGEST else 0.0))
+        between = _between(self.stamp, stamp)
+        self._sign(at, stamp)
         if self.beats and gap > 0:
             self.read.append(gap)
-        if self.beats and between is not None and 0 < between < LONGEST:
+        if self.beats and between > 0:
             self.stamped.append(between)
         if printed is not None and 0 < printed < LONGEST:
             self.printed.append(printed)
         self.beats += 1
-        self.at = self.alive = at
-        self.stamp, self.phase, self.paused = stamp, "", False
+        self.at, self.stamp, self.phase = at, stamp, ""
 
-    def _rest(self, gap: float) -> None:
-        if gap < SHORT or (usual := self.usual) <= 0 or gap <= PAUSE * usual:
-            return
-        if self.paused:
-            self.announced = max(self.announced, gap)
-        else:
-            self.plain_pauses += 1
-            self.plain = max(self.plain, gap)
+    def milestone(self, at: float, stamp: float | None, phase: str) -> None:
+        """The log says that something else than a step begins (`phase` says what) or ends (it is empty)."""
+        self._sign(at, stamp)
+        self.phase = phase
 
-    def milestone(self, at: float, phase: str) -> None:
-        """The log says that something else than a step begins or ends: an evaluation, a checkpoint, loading."""
-        self.alive, self.phase, self.paused = at, phase, True
+    def _sign(self, at: float, stamp: float | None) -> None:
+        """A sign of life ends the silence before it, which is remembered by what the log said was under way."""
+        lasted = max(at - self.alive, _between(self.alive_stamp, stamp))
+        known = self.pauses.get(self.phase, 0.0)
+        # Without a word of it, only what is far longer than a step was a pause.
+        if self.beats > WARM_UP and lasted > known and (self.phase or lasted > max(SHORT, PAUSE * self.usual)):
+            self.pauses[self.phase] = lasted
+        self.alive, self.alive_stamp = at, stamp
 
     @property
     def usual(self) -> float:
@@ -89,28 +82,26 @@ class Pulse:
         return max((median(gaps) for gaps in (self.read, self.stamped, self.printed) if gaps), default=0.0)
 
     @property
-    def irregular(self) -> float:
-        """Standard deviation of the gaps, in seconds."""
-        return max((spread(gaps) for gaps in (list(self.read), list(self.stamped)) if gaps), default=0.0)
-
-    @property
     def longest(self) -> float:
-        """The longest pause of the kind that may be under way; 0 when none was seen.
-
-        A job that announces its pauses is not in one that it does not announce.
-        """
-        if self.paused:
-            return self.announced
-        return max(self.plain, self.announced) if self.announced or self.plain_pauses >= KINDS else 0.0
+        """The longest pause of the kind that is under way; 0 when none has ended yet."""
+        return self.pauses.get(self.phase, 0.0)
 
 
-def allowed(usual: float, irregular: float, longest: float, timeout: float, announced: bool = False) -> float:
+def _between(first: float | None, second: float | None) -> float:
+    """Seconds from one time stamp to the next; 0 where they tell none."""
+    if first is None or second is None or not 0 < second - first < LONGEST:
+        return 0.0
+    return second - first
+
+
+def allowed(usual: float, longest: float, timeout: float, announced: bool = False) -> float:
     """Seconds of silence that need no word.
 
-    Where no pause has ended by itself yet, nothing is known to be usual, and only a part of the `timeout`, after which
-    the job would be ended, is left; a pause that is known may come again, and longer.
+    A silence out of the blue may be the first of its kind, however many pauses of other kinds were seen, so that only
+    the `timeout`, after which the job would be ended, tells when it is long. Of a pause that the log announces, those
+    of the same kind before tell it sooner.
     """
-    late = max((PART_ANNOUNCED if announced else PART) * timeout, 3 * usual, 1.2 * longest)
-    if longest <= 0:
-        return late
-    return min(max(TIMES * usual, usual + SIGMAS * irregular, LEAST, AGAIN * longest), late)
+    late = max(PART * timeout, 3 * usual, AGAIN_UNTOLD * longest)
+    if announced and longest > 0:
+        return min(max(TIMES * usual, LEAST, AGAIN * longest), late)
+    return late

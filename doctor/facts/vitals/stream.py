@@ -12,9 +12,9 @@ from doctor.facts.vitals.trends import Trends
 BEATS = ("progress.step", "progress.bar", "progress.rate", "progress.step_time", "lightning.epoch_bar")
 PAUSES = {
     "progress.eval_started": "eval",
-    "progress.eval_done": "training",
+    "progress.eval_done": "",
     "progress.save_started": "save",
-    "progress.save_done": "training",
+    "progress.save_done": "",
     "progress.loading": "load",
     "progress.preparing_data": "load",
     "progress.initializing": "init",
@@ -58,7 +58,7 @@ class Stream:
         elif name in PAUSES:
             self._pause(event, at)
         elif name in BEGINS:
-            self._begin(at)
+            self._begin(event, at)
         elif name in ENDS:
             self.over = True
         self.trends.see(event)
@@ -88,7 +88,7 @@ class Stream:
             self.mfu = percent / 100
 
     def _pause(self, event: Event, at: float) -> None:
-        self.pulse.milestone(at, PAUSES[event.name])
+        self.pulse.milestone(at, event.time, PAUSES[event.name])
         if event.name == "progress.save_started":
             self.saving = (at, event.time)
         elif event.name == "progress.save_done":
@@ -97,9 +97,9 @@ class Stream:
             if seconds is not None and (self.save is None or seconds > self.save[0]):
                 self.save = (seconds, event.source)
 
-    def _begin(self, at: float) -> None:
+    def _begin(self, event: Event, at: float) -> None:
         """Another attempt in the same file: its first steps are slow again."""
-        self.pulse.milestone(at, "init")
+        self.pulse.milestone(at, event.time, "init")
         if self.pulse.beats:
             self.pulse.beats, self.step, self.over = 0, None, False
             self.trends.restart()

@@ -104,7 +104,6 @@ def _silence(entity: str, leader: Stream, stepping: Sequence[Stream], now: float
     silence = max(now - pulse.alive, 0.0)
     yield fact("live.silence", round(silence, 1), entity, [leader.last])
     yield fact("live.step_gap", pulse.usual, entity, [leader.last])
-    yield fact("live.step_gap_spread", pulse.irregular, entity, [leader.last])
     yield fact("live.longest_pause", pulse.longest, entity, [leader.last])
     yield fact("live.silent_since", pulse.alive, entity, [leader.last])
     if pulse.phase:
@@ -140,6 +139,6 @@ def _alone(leader: Stream, stepping: Sequence[Stream], now: float) -> Iterator[F
             continue
         if leader.step - stream.step < SURE_BEHIND:
             continue
-        if quiet > allowed(pulse.usual, pulse.irregular, pulse.longest or 1.0, NO_TIMEOUT):
+        if quiet > allowed(pulse.usual, pulse.longest, NO_TIMEOUT):
             silent += 1
             yield fact("live.rank_silence", round(quiet, 1), f"rank:{stream.rank}", [stream.last])

@@ -21,8 +21,9 @@ class Job:
     """A training job of `step` seconds a step on `ranks` ranks, of which `logging` print their steps.
 
     Steps vary by `jitter` (standard deviation, lognormal); every `save_every` steps a checkpoint stops it for
-    `save` seconds, every `eval_every` an evaluation; `announced` tells whether it says so. `slow_from` is a step from
-    which all takes `slow` times as long; `hang_at` the step after which nothing comes.
+    `save` seconds, every `eval_every` an evaluation; `announced` tells whether it says so, `announced_eval` the same of evaluations where it differs. `slow_from` is a step from
+    which all takes `slow` times as long; `hang_at` the step after which nothing comes, but the
+    begin of a checkpoint if `hang_in_save`.
     """
 
     seed: int = 0
@@ -34,9 +35,11 @@ class Job:
     eval_every: int = 0
     evaluate: float = 60.0
     announced: bool = True
+    announced_eval: bool | None = None
     slow_from: int = 0
     slow: float = 1.0
     hang_at: int = 0
+    hang_in_save: bool = False
     outliers: float = 0.0
     rng: random.Random = field(init=False)
 
@@ -63,17 +66,20 @@ class Job:
                 path, where = f"rank{rank}.log", rank if self.ranks > 1 else None
                 yield now, event("progress.step", line, path, where, step=number, step_time_s=taken)
             if self.hang_at and number >= self.hang_at:
+                if self.hang_in_save:
+                    yield now, event("progress.save_started", line)
                 return
-            for every, pause, begins, ends in (
-                (self.save_every, self.save, "progress.save_started", "progress.save_done"),
-                (self.eval_every, self.evaluate, "progress.eval_started", "progress.eval_done"),
+            evaluates = self.announced if self.announced_eval is None else self.announced_eval
+            for every, pause, told, kind in (
+                (self.save_every, self.save, self.announced, "save"),
+                (self.eval_every, self.evaluate, evaluates, "eval"),
             ):
                 if every and number % every == 0:
-                    if self.announced:
-                        yield now, event(begins, line)
+                    if told:
+                        yield now, event(f"progress.{kind}_started", line)
                     now += pause * self.rng.lognormvariate(0, 0.2)
-                    if self.announced:
-                        yield now, event(ends, line)
+                    if told:
+                        yield now, event(f"progress.{kind}_done", line)
 
 
 def known(facts: list[Fact], **config: Value) -> dict[tuple[str, str], Value]:

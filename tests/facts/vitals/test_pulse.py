@@ -40,44 +40,56 @@ def test_lines_that_a_buffer_holds_back_come_as_rarely_as_the_buffer_is_full() -
 
 
 def test_the_first_gaps_are_compilation_and_no_pauses() -> None:
-    assert beaten(300.0, 200.0, *[2.0] * 20).plain == 0
+    assert beaten(300.0, 200.0, *[2.0] * 20).longest == 0
 
 
 def test_a_slow_step_is_no_pause() -> None:
-    assert beaten(*[2.0] * 20, 12.0, *[2.0] * 20).plain == 0
+    assert beaten(*[2.0] * 20, 12.0, *[2.0] * 20).longest == 0
 
 
-def test_a_pause_that_the_log_announces() -> None:
+def test_a_pause_without_a_word() -> None:
+    assert beaten(*[2.0] * 20, 50.0, *[2.0] * 20).longest == 50.0
+
+
+def test_each_kind_of_pause_is_known_by_itself() -> None:
     pulse = beaten(*[2.0] * 20)
-    pulse.milestone(45.0, "save")
-    assert pulse.paused and pulse.longest == 0
-    pulse.beat(100.0, None, None)
-    assert pulse.announced == 60.0
-    # One out of the blue is held against those that are announced.
-    assert pulse.longest == 60.0
+    pulse.milestone(40.0, None, "save")
+    assert pulse.longest == 0
+    pulse.milestone(70.0, None, "")
+    pulse.beat(72.0, None, None)
+    pulse.milestone(72.0, None, "eval")
+    assert pulse.longest == 0  # checkpoints of half a minute say nothing of an evaluation
+    pulse.beat(472.0, None, None)
+    pulse.milestone(474.0, None, "save")
+    assert pulse.longest == 30.0
+    assert pulse.pauses == {"save": 30.0, "eval": 400.0}
 
 
-def test_pauses_that_nothing_announces_are_known_after_some() -> None:
-    gaps = [*[2.0] * 20, 50.0]
-    assert beaten(*gaps, *gaps).longest == 0
-    assert beaten(*gaps, *gaps, *gaps).longest == 50.0
+def test_pauses_of_lines_read_at_once_are_told_by_their_stamps() -> None:
+    pulse = Pulse()
+    for number in range(10):
+        pulse.beat(1000.0, 2.0 * number, None)
+    pulse.milestone(1000.0, 18.0, "save")
+    pulse.milestone(1000.0, 60.0, "")
+    assert pulse.pauses == {"save": 42.0}
 
 
-def test_where_no_pause_is_known_half_of_the_timeout_is_waited() -> None:
-    assert allowed(2.0, 0.1, 0.0, 600.0) == 300.0
-    assert allowed(2.0, 0.1, 0.0, 600.0, announced=True) == 480.0
-    assert allowed(0.2, 0.01, 0.0, 20.0) == 10.0
+def test_of_an_unknown_silence_the_timeout_tells_when_it_is_long() -> None:
+    assert allowed(2.0, 0.0, 600.0) == 450.0
+    assert allowed(2.0, 0.0, 600.0, announced=True) == 450.0
+    assert allowed(0.2, 0.0, 20.0) == 15.0
+    assert allowed(2.0, 50.0, 600.0) == 450.0
 
 
-def test_a_known_pause_may_last_three_times_as_long() -> None:
-    assert allowed(2.0, 0.1, 50.0, 600.0) == 150.0
-    assert allowed(2.0, 0.1, 5.0, 600.0) == 60.0
-    assert allowed(2.0, 0.1, 250.0, 600.0) == 300.0
+def test_an_announced_pause_may_last_three_times_as_long_as_before() -> None:
+    assert allowed(2.0, 50.0, 600.0, announced=True) == 150.0
+    assert allowed(2.0, 5.0, 600.0, announced=True) == 60.0
+    assert allowed(2.0, 200.0, 600.0, announced=True) == 450.0
 
 
 def test_a_pause_longer_than_the_timeout_is_usual_too() -> None:
-    assert allowed(2.0, 0.1, 900.0, 600.0) == 1080.0
+    assert allowed(2.0, 900.0, 600.0) == 1800.0
 
 
 def test_lines_that_come_rarely_may_be_missed_for_longer() -> None:
-    assert allowed(200.0, 1.0, 0.0, 600.0) == 600.0
+    assert allowed(200.0, 0.0, 600.0) == 600.0
