@@ -16,6 +16,8 @@ from doctor.views.tui.step import Key, StepScreen
 from doctor.views.tui.widgets.page_view import PageView
 
 PATCH, SCRIPT = "pdoctor-fix.patch", "pdoctor-fix.sh"
+HANG = 10
+"""Columns that the rest of a long line of the diff stands in from; what is copied or written has it whole."""
 STYLES = {"+": "bold blue", "-": "yellow", "@": "dim"}
 
 
@@ -55,7 +57,7 @@ class ChangeScreen(StepScreen):
         if fix.patch:
             page.wrapped(Text(self.say("tui.change.files"), "bold"))
             for line in fix.patch.splitlines():
-                page.row(Text(visible(line), STYLES.get(line[:1], "")))
+                page.wrapped(Text(visible(line), STYLES.get(line[:1], "")), hang=HANG)
         files = session.edits.files if session.edits else ()
         for note in (note for change in files for note in change.notes):
             told = note.zh if lang == "zh" else note.en
