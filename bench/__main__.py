@@ -1,8 +1,9 @@
-"""`python -m bench`: measures reasoning, search, readers of logs, traces and dumps, the recorder, and the interface."""
+"""`python -m bench`: measures reasoning, search, readers of logs, traces and dumps, the recorder, a watch, and the
+interface."""
 
 from __future__ import annotations
 
-from bench import flight_recorder, logs, reasoning, recorder, search, trace, tui
+from bench import attach, flight_recorder, logs, reasoning, recorder, search, trace, tui
 
 if __name__ == "__main__":
     reasoning.main()
@@ -12,3 +13,4 @@ if __name__ == "__main__":
     flight_recorder.main()
     recorder.main()
     tui.main()
+    attach.main()
