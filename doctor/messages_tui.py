@@ -124,6 +124,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "所选修复均不涉及规划器已知的设置。",
     ),
     "tui.plan.effect": ("what it does", "效果"),
+    "tui.plan.reasons": ("what speaks for {rule}", "支持 {rule} 的证据"),
     "tui.plan.none": (
         "There is no remedy to choose: no cause was found that has one.",
         "没有可选的修复：未找到带有修复措施的原因。",

@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from doctor.engine.model import Finding
 from doctor.rulebase.model import Remedy
+from doctor.rulebase.truth import Truth
 from doctor.session.session import Session, laid_out, remedies, reported, untuned
 from doctor.views import plan_report, present
 from doctor.views.page import Page
@@ -24,6 +25,9 @@ from doctor.views.tui.widgets.rows import Row, Rows, plain
 
 if TYPE_CHECKING:
     from doctor.session.layouts import Layouts
+
+REASONS = 4
+"""Pieces of evidence that are told beside a remedy."""
 
 
 class Remedies(Rows):
@@ -163,6 +167,18 @@ class PlanScreen(StepScreen):
         for _, text in present.changes(found[1].rule, found[0], session.report):
             for line in text.splitlines():
                 page.raw(line, 2)
+        self._reasons(page, found[1])
+
+    def _reasons(self, page: Page, root: Finding) -> None:
+        """What was seen that the remedy is to cure, in short."""
+        lang = self.pdoctor.lang
+        shown = sorted((o for o in root.outcomes if o.truth is Truth.TRUE), key=lambda outcome: -outcome.weight)
+        notes = [note for outcome in shown if (note := outcome.note.get(lang))]
+        if notes:
+            page.blank()
+            page.wrapped(self.say("tui.plan.reasons", rule=root.rule.id), style="dim")
+        for note in notes[:REASONS]:
+            page.wrapped(f"· {note}", indent=2, hang=2)
 
     @on(Rows.Moved, "#remedies")
     def _moved(self) -> None:
