@@ -132,7 +132,9 @@ def rows() -> Iterator[str]:
         for jitter in (0.02, 0.05, 0.1, 0.2):
             told = [slowdown(ratio, jitter, seed, after=2000 if ratio < 1.2 else 400) for seed in range(40)]
             right = [value for value in told if value is not None and value > 0]
-            cells.append(f"{median(right):.0f} steps ({len(right)} of 40)" if right else "never")
+            early = sum(value == -1 for value in told)
+            cell = f"{median(right):.0f} steps ({len(right)} of 40)" if right else "never"
+            cells.append(cell + (f", {early} before it" if early else ""))
         yield f"| {ratio:g} times | " + " | ".join(cells) + " |"
     yield ""
     yield "| GPU memory of 40 GiB grows in a step by | noise 0 | 0.1 GiB | 1 GiB |"
