@@ -70,7 +70,7 @@ class Acts:
         kept = kept_of(path, stored, targets) if path is not None else Kept()
         return cls(asked, tuple(targets), told, stored, kept)
 
-    def beside(self, watch: Watch, lang: str, pid: int | None, slurm: str | None) -> Acting:
+    def beside(self, watch: Watch, lang: str, pid: int | None, slurm: str | None, clock: Callable[[], float]) -> Acting:
         """Begins; UsageError where the port is not to be had."""
         from doctor.session.node import this_host
         from doctor.session.watch.acting import Acting
@@ -92,7 +92,7 @@ class Acts:
         dumps = None
         if asked["dump"]:
             node = replace(this_host(), pid=pid or 0, job="" if pid else slurm or "")
-            dumps = Dumps(asked["dump"], node, lambda: list(watch.follower.followed), self.told, watch.add_facts)
+            dumps = Dumps(asked["dump"], node, lambda: list(watch.follower.followed), self.told, watch.add_facts, clock)
         state = StateFile(asked["state"], self.told) if asked["state"] is not None else None
         return Acting(watch, actions, dumps, state, self.stored, self.targets)
 

@@ -80,21 +80,22 @@ def attach(
     Files may come later, grow, be rotated, cut and replaced. It ends with a summary when the job has ended (its
     processes are gone, Slurm says so, the pipe is closed), or at Ctrl-C.
     """  # fmt: skip
+    from doctor.session.watch.clock import steady
     from doctor.session.watch.follow import follow
     from doctor.session.watch.watch import Watch
 
     if not (targets or pids or slurm):
         raise click.UsageError(say(lang, "watch.nothing"))
     stdin = sys.stdin.buffer if STDIN in targets and sys.stdin is not None else None
-    screen = Screen(lang, not no_color, quiet)
+    screen, clock = Screen(lang, not no_color, quiet), steady()
     named = [*targets, *(f"--pid {pid}" for pid in pids), *([f"--slurm {slurm}"] if slurm else [])]
     try:
         wanted = Acts.of(asked, named, screen.hear)
-        following = follow(targets, pids, slurm, stdin, wanted.kept.marks)
-        watch = Watch(load_rulebase(rules), following.follower, following.roots, kept=wanted.kept)
+        following = follow(targets, pids, slurm, stdin, wanted.kept.marks, clock)
+        watch = Watch(load_rulebase(rules), following.follower, following.roots, kept=wanted.kept, clock=clock)
     except InputError as error:
         raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
-    acting = wanted.beside(watch, lang, pids[0] if pids else None, slurm)
+    acting = wanted.beside(watch, lang, pids[0] if pids else None, slurm, clock)
     screen.begin(following, named)
     with _stoppable() as stopped:
         _watch(watch, following, screen, acting, interval, seconds, once_done, stopped)
