@@ -209,8 +209,12 @@ NO_SCRIPT = Text("the script that starts the job was not handed over", "未提�
 
 
 def _said(notes: Iterable[Note]) -> Text:
-    said = list(notes)
-    return Text("; ".join(_named(note.knob, note.en) for note in said), "；".join(_named(n.knob, n.zh) for n in said))
+    """The reasons in one line, each once with the settings it is for."""
+    knobs: dict[tuple[str, str], list[str]] = {}
+    for note in notes:
+        knobs.setdefault((note.en, note.zh), []).append(note.knob)
+    said = [(", ".join(dict.fromkeys(names)), en, zh) for (en, zh), names in knobs.items()]
+    return Text("; ".join(_named(names, en) for names, en, _ in said), "；".join(_named(n, zh) for n, _, zh in said))
 
 
 def _named(knob: str, told: str) -> str:

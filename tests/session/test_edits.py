@@ -126,6 +126,13 @@ def test_variables_need_the_script_and_a_container_keeps_its_own() -> None:
     assert found.left["R:a", "env"].en == "compose.yaml:4 sets NCCL_DEBUG: change it there"
 
 
+def test_one_reason_for_several_variables_is_said_once() -> None:
+    found = edited(asked(env={"A": "1", "B": "2"}), run_sh="docker run image torchrun a.py --x 1\n")
+    assert found.left["R:a", "env"].en == (
+        "A, B: docker on line 1 does not hand on what the script exports: set it there"
+    )
+
+
 def test_the_script_that_configures_the_job_is_the_one_that_starts_it() -> None:
     found = edited(asked(env={"NCCL_DEBUG": "INFO", "A": "1"}), run_sh=SCRIPT, other_sh="python convert.py --x\n")
     assert [change.path for change in found.files] == ["run.sh"]
