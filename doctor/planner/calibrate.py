@@ -28,11 +28,13 @@ class Calibration:
 
     def apply(self, job: Job, found: StepTime) -> StepTime:
         """The prediction for another layout of the same model on the same kind of GPU: all parts scaled, and a
-        narrower range. For another model or GPU the measured step says too little: it comes back as it was. The
-        measured job itself comes back with its measured time."""
+        narrower range. The measured job itself comes back with its measured time; where only its batch is cut
+        differently, its layout is still there, and the whole factor stays. For another model or GPU the measured step
+        says too little: it comes back as it was."""
         if _layer(job.shape) != _layer(self.job.shape) or job.cluster.gpu != self.job.cluster.gpu:
             return found
-        factor = self.factor ** (1.0 if job == self.job else self.trust)
+        alike = replace(job, micro_batch=self.job.micro_batch, global_batch=self.job.global_batch)
+        factor = self.factor ** (1.0 if alike == self.job else self.trust)
         scaled = replace(found, **{name: getattr(found, name) * factor for name in PARTS})
         low, high = CALIBRATED[found.kind]
         return replace(scaled, low=scaled.likely * low, high=scaled.likely * high)

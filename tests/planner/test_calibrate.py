@@ -42,6 +42,12 @@ def test_another_layout_takes_over_a_part_of_the_factor() -> None:
     assert again == pytest.approx(1.44**TRUST_SEEN * plain)
 
 
+def test_a_batch_that_is_cut_differently_keeps_the_whole_factor() -> None:
+    one, two = (job(tp=8, pp=4, sp=True, micro_batch=size) for size in (2, 1))
+    again = calibrate(one, step_time(one).likely * 1.44).apply(two, step_time(two)).likely
+    assert again == pytest.approx(1.44 * step_time(two).likely)
+
+
 def test_another_model_or_gpu_stays_as_it_was() -> None:
     calibration = calibrate(ONE, step_time(ONE).likely * 1.3)
     other = job("llama3-8b", 8)
