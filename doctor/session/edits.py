@@ -19,7 +19,7 @@ from doctor.adapters.settings import checked
 from doctor.planner.effect import effect
 from doctor.planner.errors import PlanError
 from doctor.planner.job import Job
-from doctor.planner.knobs import known, value
+from doctor.planner.knobs import difference, known, value
 from doctor.rulebase.model import Text
 from doctor.session.asked import Asked
 from doctor.session.change import KNOWN, Draft, FileChange
@@ -48,7 +48,8 @@ def edits(configs: Mapping[str, bytes], asked: Sequence[Asked], before: Job | No
 
     Where remedies want different values of one setting, the earlier one has it.
     """
-    writer = _Writer(Draft(configs), after or before)
+    planned = frozenset(difference(before, after)) if before is not None and after is not None else frozenset[str]()
+    writer = _Writer(Draft(configs), after or before, planned)
     if before is not None and after is not None:
         writer.draft.change_job(before, after)
     for remedy in asked:
@@ -57,8 +58,8 @@ def edits(configs: Mapping[str, bytes], asked: Sequence[Asked], before: Job | No
 
 
 class _Writer:
-    def __init__(self, draft: Draft, job: Job | None) -> None:
-        self.draft, self.job = draft, job
+    def __init__(self, draft: Draft, job: Job | None, planned: frozenset[str]) -> None:
+        self.draft, self.job, self.planned = draft, job, planned
         self.done: set[tuple[str, str]] = set()
         self.left: dict[tuple[str, str], Text] = {}
         self._owner: dict[str, tuple[Asked, Any]] = {}
@@ -149,8 +150,10 @@ class _Writer:
         return None
 
     def _refused(self, path: str, before: Mapping[str, Any]) -> Text | None:
-        """Why the framework would not start the job with the settings that a file has now."""
+        """Why the settings that a file has now are not to be: the plan has others, or the job would not start."""
         new = {name: now for name, now in self.draft.stated(path).items() if known(name) and before.get(name) != now}
+        if other := ", ".join(name for name in new if name in self.planned):
+            return Text(f"the plan sets {other} otherwise", f"方案已将 {other} 设为其他值")
         if self.job is None or not new:
             return None
         try:

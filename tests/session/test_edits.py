@@ -89,6 +89,14 @@ def test_options_that_set_what_the_planner_refuses_are_not_written() -> None:
     assert "not for this job" in found.left["R:a", "megatron"].en
 
 
+def test_options_do_not_undo_what_the_plan_sets() -> None:
+    plain = job(tp=8, dp=8, micro_batch=2)
+    wanted = asked(flags={"megatron": "--tensor-model-parallel-size 2"})
+    found = edits({"run.sh": SCRIPT.encode()}, [wanted], plain, apply(plain, assignments(["tp=4"])))
+    assert "--tensor-model-parallel-size 4" in found.patch
+    assert found.left["R:a", "megatron"].en == "the plan sets tp otherwise"
+
+
 def test_settings_are_written_where_the_planner_has_no_say() -> None:
     found = edited(asked(settings={"micro_batch": 1, "num_workers": 2}, flags={"megatron": "--micro-batch-size N"}))
     assert "--micro-batch-size 1" in found.patch and "--num-workers 2" in found.patch
