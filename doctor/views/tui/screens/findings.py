@@ -29,6 +29,7 @@ WIDE = 110
 
 class FindingsScreen(StepScreen):
     step = "findings"
+    _known: Report | None = None
     KEYS: ClassVar[tuple[Key, ...]] = (
         Key("enter", "open", "open"),
         Key("slash", "filter", "filter", "/"),
@@ -51,8 +52,10 @@ class FindingsScreen(StepScreen):
         self.set_class(self.size.width >= WIDE, "-wide")
 
     def fill(self) -> None:
-        if self.session is not None:
-            self.query_one("#list", Rows).show(list(self._rows(self.session.report)))
+        report = self.session.report if self.session else None
+        if report is not None and report is not self._known:  # thousands of rows are made once
+            self._known = report
+            self.query_one("#list", Rows).show(list(self._rows(report)))
 
     def hint(self) -> str:
         rows = self.query_one("#list", Rows)

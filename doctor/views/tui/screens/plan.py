@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -13,6 +14,7 @@ from textual.widget import Widget
 from doctor.engine.model import Finding
 from doctor.rulebase.model import Remedy
 from doctor.rulebase.truth import Truth
+from doctor.session.report import Report
 from doctor.session.session import Session, laid_out, remedies, reported, untuned
 from doctor.views import plan_report, present
 from doctor.views.page import Page
@@ -21,7 +23,7 @@ from doctor.views.text import STYLES
 from doctor.views.tui.screens.findings import WIDE
 from doctor.views.tui.step import Key, StepScreen
 from doctor.views.tui.widgets.page_view import PageView
-from doctor.views.tui.widgets.rows import Row, Rows, plain
+from doctor.views.tui.widgets.rows import Row, Rows
 
 if TYPE_CHECKING:
     from doctor.session.layouts import Layouts
@@ -39,6 +41,9 @@ class Remedies(Rows):
 
 class PlanScreen(StepScreen):
     step = "plan"
+    _known: Report | None = None
+    _fixed: Sequence[Row] = ()
+    _taken: Set[str] = frozenset()
     KEYS: ClassVar[tuple[Key, ...]] = (
         Key("space,enter", "take", "take", "space"), Key("f", "find", "layout"), Key("e", "edit", "edit"),
     )  # fmt: skip
@@ -106,21 +111,36 @@ class PlanScreen(StepScreen):
         session, lang = self.session, self.pdoctor.lang
         if session is None:
             return
-        taken, last = set(session.taken), ""
-        for name, remedy, root in remedies(session.report):
-            if root.rule.id != last:
-                last, severity = root.rule.id, str(root.severity)
-                head = Text().append(f"{present.SYMBOLS[severity]} ", STYLES[severity])
-                yield plain("", head.append(f"{last}  {visible(root.rule.title.get(lang))}", "bold"))
-            line = Text("  ").append("[x] " if name in taken else "[ ] ", "bold blue" if name in taken else "")
-            yield plain(name, line.append(visible(remedy.title.get(lang)), "bold" if name in taken else ""))
-            yield plain("", self._tags(remedy, root))
-        if last:
+        self._taken = set(session.taken)
+        if self._known is not session.report:
+            self._known, self._fixed = session.report, list(self._remedies(session.report))
+        yield from self._fixed
+        if self._fixed:
             from doctor.views.tui.screens.plan_layouts import rows
 
             yield from rows(session, self.pdoctor.searching, lang)
 
-    def _tags(self, remedy: Remedy, root: Finding) -> Text:
+    def _remedies(self, report: Report) -> Iterator[Row]:
+        """A heading a root, and two rows a remedy; whether it is taken is looked up when a row is seen."""
+        last = ""
+        for name, remedy, root in remedies(report):
+            if root.rule.id != last:
+                last = root.rule.id
+                yield Row("", partial(self._head, root))
+            yield Row(name, partial(self._line, remedy, name))
+            yield Row("", partial(self._tags, remedy, root))
+
+    def _head(self, root: Finding, width: int) -> Text:
+        severity = str(root.severity)
+        head = Text().append(f"{present.SYMBOLS[severity]} ", STYLES[severity])
+        return head.append(f"{root.rule.id}  {visible(root.rule.title.get(self.pdoctor.lang))}", "bold")
+
+    def _line(self, remedy: Remedy, name: str, width: int) -> Text:
+        taken = name in self._taken
+        line = Text("  ").append("[x] " if taken else "[ ] ", "bold blue" if taken else "")
+        return line.append(visible(remedy.title.get(self.pdoctor.lang)), "bold" if taken else "")
+
+    def _tags(self, remedy: Remedy, root: Finding, width: int) -> Text:
         """What it risks, what must restart, and what it is estimated to do."""
         session, lang = self.session, self.pdoctor.lang
         tags = [self.say(f"risk.{remedy.risk}"), self.say(f"restart.{remedy.restart}")]
