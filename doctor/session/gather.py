@@ -21,7 +21,7 @@ from probes.files.elsewhere import Elsewhere
 from probes.files.expert_loads import is_loads, read_loads
 from probes.files.flight_recorder import is_dump, read_dumps
 from probes.files.job_config import claims, read_config, read_echo
-from probes.files.log import LogFile, LogReading, read_logs
+from probes.files.log import LAST_LINE, LogFile, LogReading, read_logs
 from probes.files.memory_snapshot import is_snapshot, read_snapshots
 from probes.files.node_dump import read_dump
 from probes.files.nsys import is_nsys, read_nsys
@@ -334,6 +334,9 @@ def _logs(files: Sequence[Taken], specs: Mapping[str, EventSpec], found: Gathere
         if file.kind == "dump" and file.file.name in speaking:
             file.kind = "log"
         found.inputs.append(file.entry(info.rank, info.host) if info else file.entry())
+    # Output of a command ends where it ends: that says nothing of how far a job came.
+    dumps = {file.file.name for file in files if file.kind == "dump"}
+    found.events = [event for event in found.events if event.name != LAST_LINE or event.source.path not in dumps]
 
 
 def _printed_stacks(logs: Sequence[Taken], found: Gathered) -> None:

@@ -74,3 +74,8 @@ def test_the_beginning_of_a_file_is_whole_lines_of_what_is_packed(tmp_path: Path
     data, notes = beginning(File(str(path), "job.log.gz", 100), 50)
     assert data == b"one two three\n" * 3
     assert notes == []
+
+
+def test_output_of_a_command_that_is_short_did_not_break_off(tmp_path: Path) -> None:
+    found = gathered(tmp_path, df__txt=DF, job__log="starting\n")
+    assert {event.source.path for event in found.events if event.name == "log.last_line"} == {"job.log"}

@@ -59,7 +59,7 @@ VARIABLE = re.compile(r"^\s*(?:export |declare -x )?([A-Z][A-Z0-9]*_\w+)=[\"']?(
 MESH = re.compile(r"device mesh with \[([^\]]*)\], \[([\d, ]*)\]")
 PAIRS_LINE = re.compile(r"\b[Cc]onfig\b|\b\w*Arguments?\(|Namespace\(")
 PAIR = re.compile(r"\b([A-Za-z_][\w.]*)=('[^']*'|\"[^\"]*\"|[^\s,()'\"]+)")
-BLOCK = re.compile(r"(\w*(?:[Cc]onfig|kwargs|json|DICT|Arguments)\w*)\b[^{]{0,80}(\{.*)$")
+BLOCK = re.compile(r"(?<!\w)(\w{0,64}(?:[Cc]onfig|kwargs|json|DICT|Arguments)\w{0,64})\b[^{]{0,80}(\{.*)$")
 ARGUMENTS = re.compile(r"\b\w*(?:Arguments|Config)\($")
 COMMAND = re.compile(r"^(?:\++ |\$ |\S+@\S+[:~ ]\S*[$#] |.*?\bcmd = |.*?[Rr]unning command:? )?(?=\S)(.*)$")
 COMMAND_WORD = re.compile(

@@ -17,7 +17,7 @@ from probes.files.log.lines import BULK, Patterns
 from probes.files.log.matcher import ENGINES, SMALL_ENGINES
 from probes.files.log.model import InputInfo, LogFile, LogReading
 from probes.files.log.ranks import ranks_by_folder
-from probes.files.log.reader import FileReading, read_file
+from probes.files.log.reader import LAST_LINE, FileReading, read_file
 from probes.files.runs import runs_of
 
 SMALL_INPUT = 8 << 20
@@ -27,7 +27,7 @@ BULK_IN_ALL = 4096
 BULK_LEAST = 16
 """Ordinary messages that are read one by one: fewer of each file where there are hundreds of files."""
 
-__all__ = ["InputInfo", "LogFile", "LogReading", "read_logs", "read_text", "read_texts"]
+__all__ = ["LAST_LINE", "InputInfo", "LogFile", "LogReading", "read_logs", "read_text", "read_texts"]
 
 
 def read_logs(

@@ -54,3 +54,9 @@ PIECES = st.sampled_from([*WORDS.split(), "\n", " ", "import x", "\\"])
 def test_any_mixture_of_known_words_is_read(name: str, text: str) -> None:
     read_config(name, text.encode())
     read_echo("job", enumerate(text.split("\n"), 1), "a.log")
+
+
+def test_a_word_of_many_letters_costs_no_more_than_its_length() -> None:
+    """Backtracking over `ds_config` within one long word was quadratic: 25 such lines took seconds."""
+    long = "config" + "a" * 20_000
+    assert read_echo("job", [(number, f"{long} ds_config x=1") for number in range(1, 400)], "job.log") is not None
