@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from doctor.cli.exports import write_exports
 from doctor.cli.main import OK
-from doctor.cli.tell import status
 from doctor.messages import say
-from doctor.session.answers import Answers
-from doctor.session.collecting import Source
-from doctor.session.saved import Saved
+
+if TYPE_CHECKING:
+    from doctor.session.answers import Answers
+    from doctor.session.collecting import Source
+    from doctor.session.saved import Saved
 from doctor.views.safe import visible_lines
 
 WITHOUT_CURSOR = ("", "dumb", "unknown")
@@ -42,5 +43,8 @@ def open_tui(source: Source, told: Answers, lang: str, fail_on: str, saved: Save
         click.echo(line, err=True)
     if app.session is None:
         return OK, told
+    from doctor.cli.exports import write_exports
+    from doctor.cli.tell import status
+
     write_exports(app.session.report, lang, facts=False, hushed=False)
     return status(app.session.report, fail_on), app.session.answers

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from doctor.rulebase.load import Loaded
-from doctor.session.analyze import Material, read_paths
 from doctor.session.item import Item, Told
 from doctor.session.node import Host, Outcome, known_probes, look, read_node
+
+if TYPE_CHECKING:  # what reads is imported when it is read
+    from doctor.rulebase.load import Loaded
+    from doctor.session.analyze import Material
 
 
 class Source(Protocol):
@@ -43,6 +45,7 @@ class Files:
     def collect(self, told: Told) -> Material:
         for path in self.paths:
             told(Item(path))
+        from doctor.session.analyze import read_paths
 
         def progress(done: int, total: int) -> None:
             told(replace(Item(self.paths[0]), done=done, total=total))

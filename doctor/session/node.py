@@ -9,21 +9,20 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
 
 from doctor.facts.model import Fact, Quality
-from doctor.rulebase.load import Loaded
-from doctor.session.analyze import Material, configs_of
-from doctor.session.archives import expanded
-from doctor.session.contents import File
-from doctor.session.gather import gather
-from doctor.session.inputs import InputError, collect
-from doctor.session.notes import Note
-from doctor.session.report import Input
-from doctor.session.spool import Spool
 from probes.node.interface.host import WINDOW, Host, this_host
 from probes.node.interface.model import Place, Probe, ProbeSpec, Text, failed
 from probes.node.interface.processes import ranks_here
 from probes.node.interface.registry import probes
+
+if TYPE_CHECKING:  # readers and the engine are imported when there is something to read: a screen can be there before
+    from doctor.rulebase.load import Loaded
+    from doctor.session.analyze import Material
+    from doctor.session.contents import File
+    from doctor.session.notes import Note
+    from doctor.session.report import Input
 
 __all__ = [
     "WINDOW",
@@ -176,6 +175,13 @@ def read_node(outcomes: Sequence[Outcome], loaded: Loaded, paths: Sequence[str] 
 
     Raises InputError when one of `paths` does not exist.
     """
+    from doctor.session.analyze import Material, configs_of
+    from doctor.session.archives import expanded
+    from doctor.session.contents import File
+    from doctor.session.gather import gather
+    from doctor.session.inputs import collect
+    from doctor.session.spool import Spool
+
     with Spool() as spool:
         found = collect(paths)
         notes = list(found.notes)
@@ -196,6 +202,9 @@ def read_node(outcomes: Sequence[Outcome], loaded: Loaded, paths: Sequence[str] 
 
 def _places(outcomes: Sequence[Outcome], notes: list[Note]) -> Iterator[File]:
     """Files of the job; one that has gone since costs a remark."""
+    from doctor.session.contents import File
+    from doctor.session.inputs import InputError, collect
+
     for path in dict.fromkeys(place.path for outcome in outcomes for place in outcome.places):
         try:
             found = collect([path])
@@ -207,4 +216,6 @@ def _places(outcomes: Sequence[Outcome], notes: list[Note]) -> Iterator[File]:
 
 
 def _input(outcome: Outcome) -> Input:
+    from doctor.session.report import Input
+
     return Input(f"probe {outcome.spec.name}", "probe", 0)

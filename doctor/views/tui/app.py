@@ -73,7 +73,7 @@ class PdoctorApp(App[int]):
         self.session: Session | None = None
         self.items: dict[str, Item] = {}
         self.failure = ""
-        self.looking = False
+        self.looking = True
         self._turn, self._begin = 0, 0.0
         self.finding = ""
         """The rule whose proof is shown, or `event` and a number; empty for the first root."""
@@ -112,7 +112,7 @@ class PdoctorApp(App[int]):
         self.theme_changed_signal.subscribe(self, self._use_palette)
         self.theme = themes.first_theme(self.console.color_system or "")
         self.push_screen(self._made("collect"))
-        self.collect()
+        self.call_after_refresh(self.collect)  # not before: two threads would share what the first paint needs
 
     def _use_palette(self, theme: Theme) -> None:
         palette = themes.PALETTES.get(theme.name)
