@@ -32,6 +32,21 @@ def test_a_path_that_is_not_there_is_wrong_usage(capsys: pytest.CaptureFixture[s
     assert "/no/such/job" in capsys.readouterr().err
 
 
+def test_a_terminal_without_cursor_is_told_what_to_use() -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ.update(TERM="dumb", PYTHONPATH=str(Path(__file__).parents[2]))
+        os.execv(sys.executable, [sys.executable, "-m", "doctor", "ui", SAMPLE])
+    seen = b""
+    try:
+        while piece := os.read(terminal, 65536):
+            seen += piece
+    except OSError:  # the other end is closed
+        pass
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 2
+    assert b"TERM=dumb" in seen and b"\x1b" not in seen
+
+
 def test_in_a_terminal_it_opens_and_gives_the_terminal_back(tmp_path: Path) -> None:
     pid, terminal = pty.fork()
     if pid == 0:  # the process in the terminal
