@@ -110,13 +110,19 @@ def _filling(store: FactStore, card: float | None) -> Iterator[Fact]:
         for creep in store.every(f"{prefix}_creep"):
             where = creep.entity
             per_step, used = _number(store, creep.name, where), _number(store, f"{prefix}_used", where)
-            limit = _number(store, limited, where) or (card if prefix == "live.memory" else None)
+            limit = _number(store, limited, where) or (card if prefix == "live.memory" else _only(store, limited))
             if not per_step or per_step < 0 or used is None or not limit:
                 continue
             steps = max((limit - used) / per_step, 0.0)
             yield fact(f"{prefix}_steps_left", int(steps), where, creep.because)
             if seconds := _number(store, "live.step_time", where) or _number(store, "run.step_time", where):
                 yield fact(f"{prefix}_time_left", round(steps * seconds, 1), where, creep.because)
+
+
+def _only(store: FactStore, name: str) -> float | None:
+    """The value that is known of one node alone: a pasted output does not name its host."""
+    found = list(store.every(name))
+    return _number(store, name, found[0].entity) if len({fact.entity for fact in found}) == 1 else None
 
 
 def _number(store: FactStore, name: str, entity: str) -> float | None:

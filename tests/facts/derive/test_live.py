@@ -87,3 +87,12 @@ def test_a_save_over_the_timeout() -> None:
     events = [*steps(2.0, 2.0), event("progress.save_done", 9, seconds=300.0)]
     assert found(events)["live.save_share", "job"] == 0.5
     assert found(events, config__timeout=3600.0)["live.save_share", "job"] == approx(0.083)
+
+
+@pytest.mark.parametrize(("nodes", "left"), [(("node:?",), 100), (("node:n1", "node:n2"), None)])
+def test_host_memory_of_the_one_node_that_was_looked_at_is_the_limit(nodes: tuple[str, ...], left: int | None) -> None:
+    known = [Fact("node.memory_total", 64e9, node) for node in nodes]
+    known += [Fact("live.watching", True), Fact("live.host_memory_creep", 6e8, "rank:2")]
+    known += [Fact("live.host_memory_used", 4e9, "rank:2")]
+    facts = {(fact.name, fact.entity): fact.value for fact in derive(FactStore(known))}
+    assert facts.get(("live.host_memory_steps_left", "rank:2")) == left
