@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from doctor.session.item import Item, Told
@@ -12,6 +13,7 @@ from doctor.session.node import Host, Outcome, known_probes, look, read_node
 if TYPE_CHECKING:  # what reads is imported when it is read
     from doctor.rulebase.load import Loaded
     from doctor.session.analyze import Material
+    from doctor.session.bundle_writer import Bundled
 
 
 class Source(Protocol):
@@ -98,3 +100,11 @@ class Node:
 
     def adding(self, path: str) -> Node:
         return replace(self, paths=(*self.paths, path))
+
+
+def bundled(source: Source, loaded: Loaded, target: Path) -> Bundled:
+    """Writes a bundle of what the source holds, secrets hidden; raises InputError."""
+    from doctor.session.bundle_writer import write_bundle
+
+    outcomes = look(source.host) if isinstance(source, Node) else []
+    return write_bundle(str(target), source.paths, loaded.base, outcomes)

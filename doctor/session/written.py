@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
+
+
+def candidates(folder: Path, name: str) -> Iterator[Path]:
+    """`folder/name`, then name-2, name-3 ... before all of its suffixes."""
+    stem, dot, suffixes = name.partition(".")
+    for number in itertools.count(1):
+        yield folder / (name if number == 1 else f"{stem}-{number}{dot}{suffixes}")
 
 
 def write_new(folder: Path, name: str, text: str) -> Path:
     """Writes `text` to `folder/name`, or to name-2, name-3 ... where that is taken; raises OSError."""
-    stem, dot, suffix = name.rpartition(".")
-    for number in itertools.count(1):
-        path = folder / (name if number == 1 else f"{stem}-{number}{dot}{suffix}")
+    for path in candidates(folder, name):
         try:
             with path.open("x", encoding="utf-8") as file:
                 file.write(text)

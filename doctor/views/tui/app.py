@@ -22,12 +22,13 @@ from doctor.messages import say
 from doctor.session.children import end_children
 from doctor.session.inputs import InputError
 from doctor.session.item import Item
-from doctor.session.written import write_new
+from doctor.session.written import candidates, write_new
 from doctor.views.safe import visible
 from doctor.views.tui import themes
 from doctor.views.tui.step import STEPS, StepScreen
 
 if TYPE_CHECKING:  # what reads and judges is imported beside the screen, which stands there before
+    from doctor.rulebase.load import Loaded
     from doctor.session.answers import Answers
     from doctor.session.collecting import Source
     from doctor.session.laid_open import LaidOpen
@@ -154,9 +155,9 @@ class PdoctorApp(App[int]):
         else:
             self._from_thread(self._read, turn, session)
 
-    def _from_thread(self, act: object, *values: object) -> None:
+    def _from_thread(self, act: object, *values: object, **named: object) -> None:
         if self.is_running:
-            self.call_from_thread(act, *values)  # type: ignore[arg-type]
+            self.call_from_thread(act, *values, **named)  # type: ignore[arg-type]
 
     def _looked(self, turn: int, item: Item) -> None:
         if turn == self._turn:
@@ -288,7 +289,8 @@ class PdoctorApp(App[int]):
 
     def action_next(self) -> None:
         """The next step of the walk, where there is one."""
-        if after := self.after(self._here()):
+        if isinstance(self.screen, StepScreen) and (after := self.after(self.screen.step)):
+            self.screen.step_on()
             self.go(after)
 
     def after(self, here: str) -> str:
@@ -331,6 +333,31 @@ class PdoctorApp(App[int]):
         """Says what was written, now and once more when the walk is over."""
         self.written.append(told)
         self.notify(told, timeout=15, markup=False)
+
+    def bundle(self, name: str) -> None:
+        """Writes a bundle beside the screen."""
+        if self.session is not None:
+            self.notify(self.say("tui.bundle.begun"), markup=False)
+            target = next(path for path in candidates(self.folder, name) if not path.exists())
+            loaded, source = self.session.material.loaded, self.source
+            threading.Thread(target=self._bundle, args=(source, loaded, target), name="bundle", daemon=True).start()
+
+    def _bundle(self, source: Source, loaded: Loaded, target: Path) -> None:
+        from doctor.session.collecting import bundled
+        from doctor.views.present import size
+
+        try:
+            done = bundled(source, loaded, target)
+        except InputError as error:
+            told = self.say(error.note.key, path=error.note.path, **error.note.values)
+            self._from_thread(self.notify, visible(told), severity="error", markup=False)
+        except Exception as error:  # the session goes on without the bundle
+            told = self.say("tui.unwritable", path=target, reason=f"{type(error).__name__}: {error}")
+            self._from_thread(self.notify, visible(told), severity="error", markup=False)
+        else:
+            hidden = sum(done.manifest.hidden.values())
+            told = self.say("tui.bundle.done", path=target, size=size(done.bytes), n=hidden)
+            self._from_thread(self.wrote, told)
 
     # language, theme, help, leaving
 

@@ -24,6 +24,7 @@ NAMES = {
     "json": "pdoctor-report.json",
     "text": "pdoctor-report.txt",
     "session": "pdoctor-session.json",
+    "bundle": "pdoctor-bundle.tar.zst",
 }  # fmt: skip
 
 
@@ -53,6 +54,9 @@ class ExportScreen(StepScreen):
     @on(Rows.Chosen, "#kinds")
     def _chosen(self, event: Rows.Chosen) -> None:
         name = NAMES[event.key]
+        if event.key == "bundle":
+            self.pdoctor.bundle(name)
+            return
         try:
             path = write_new(self.pdoctor.folder, name, self._text(event.key))
         except OSError as error:
