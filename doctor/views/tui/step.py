@@ -140,6 +140,9 @@ class StepScreen(Screen[Any]):
         """One sentence: what to do now."""
         return ""
 
+    def step_on(self) -> None:
+        """Is told that the walk leads on from here."""
+
     def step_back(self) -> bool:
         """Takes back something of the screen's own, such as a filter, in the place of leaving it."""
         return False

@@ -171,6 +171,16 @@ def test_escape_takes_the_filter_away_before_it_leaves(tmp_path: Path) -> None:
     walk(act, folder=tmp_path)
 
 
+def test_the_walk_leads_on_to_what_the_cursor_stands_on(tmp_path: Path) -> None:
+    async def act(person: Walker) -> None:
+        await person.press("n", "down", "n")
+        assert "HNG001" in person.page("#story").splitlines()[0]
+        await person.press("b", "up", "n")
+        assert ROOT in person.page("#story").splitlines()[0]
+
+    walk(act, folder=tmp_path)
+
+
 def test_what_no_rule_explains_is_shown_in_its_log_and_steps_without_content_are_passed_over(tmp_path: Path) -> None:
     log = tmp_path / "job.log"
     trace = 'Traceback (most recent call last):\n  File "train.py", line 9, in main\n    frobnicate(x)\n'

@@ -177,6 +177,12 @@ class FindingsScreen(StepScreen):
     def action_open(self) -> None:
         self.query_one("#list", Rows).action_choose()
 
+    def step_on(self) -> None:
+        """What the cursor stands on is proved next; the first root where it has no proof."""
+        key = self.query_one("#list", Rows).key
+        rule = key.partition(" ")[2].partition(" ")[0]
+        self.pdoctor.finding = key if key.startswith("event ") else rule if rule in self._proved() else ""
+
     def step_back(self) -> bool:
         """Escape takes the filter away first."""
         words = self.query_one("#words", Input)
