@@ -95,6 +95,7 @@ def attach(
         watch = Watch(load_rulebase(rules), following.follower, following.roots, kept=wanted.kept, clock=clock)
     except InputError as error:
         raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
+    watch.add_facts("this node", following.facts)
     acting = wanted.beside(watch, lang, pids[0] if pids else None, slurm, clock)
     screen.begin(following, named)
     with _stoppable() as stopped:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import glob
 import os
+import platform
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
 
+from doctor.facts.model import Fact, Quality, Source
 from doctor.session.analyze import STDIN
 from doctor.session.inputs import InputError
 from doctor.session.notes import Note
@@ -29,6 +31,8 @@ class Following:
     targets: tuple[Targets, ...]
     waiting: tuple[str, ...] = ()
     streams: tuple[Stream, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    """What is known of this node, where the job runs on it."""
 
     def over(self) -> bool:
         """Has the job ended, as far as processes, Slurm or pipes tell?"""
@@ -69,7 +73,14 @@ def follow(
     for mark in marks:
         if isinstance(tail := follower.add(mark.path), Tail):
             tail.go_on(mark.device, mark.inode, mark.offset)
-    return Following(follower, tuple(named), tuple(targets), tuple(waiting), tuple(streams))
+    here = (_memory(),) if pids else ()
+    return Following(follower, tuple(named), tuple(targets), tuple(waiting), tuple(streams), here)
+
+
+def _memory() -> Fact:
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    source = Source("probe", "/proc/meminfo")
+    return Fact("node.memory_total", total, f"node:{platform.node()}", source, quality=Quality.MEASURED)
 
 
 def _all(targets: Sequence[Targets]) -> Iterator[str]:

@@ -47,7 +47,7 @@ def main(how: str, at: int, steps: int, timeout: float) -> None:
         print(
             f"[rank{rank}]: {now} - INFO - iteration {step:8d}/{steps:8d} | elapsed time per iteration (ms): {took * 1e3:.1f} | "
             f"data time (ms): {(waited - begun) * 1e3:.1f} | forward-backward time (ms): {(computed - waited) * 1e3:.1f} | "
-            f"rss: {(rss() >> 20)} MiB | lm loss: {2 + 1 / step:.6E} |",
+            f"lm loss: {2 + 1 / step:.6E} | step={step} (rss={rss() >> 20} MiB) |",
             flush=True,
         )
     dist.destroy_process_group()
