@@ -98,14 +98,15 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An announcement that was made, for it not to be made again: its key, when first, and what it said of the label
-    and the entities."""
+    """An announcement that was made, for it not to be made again: its key, when first, what it said of the label and
+    the entities, and the messages of the storm that was told with it."""
 
     text_key: str
     first_seen: float
     label: str
     entities: tuple[str, ...]
     resolved: bool = False
+    storm: int = 0
 
 
 @dataclass(frozen=True, slots=True)

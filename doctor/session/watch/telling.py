@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from doctor.engine.model import Finding, Label, Role, Verdict
-from doctor.facts.model import Event
+from doctor.facts.model import Event, Source
 from doctor.rulebase.model import Severity
 from doctor.rulebase.truth import Truth
 from doctor.session.report import Report
@@ -26,6 +26,7 @@ STORM, STORM_GROWS = 16, 8
 """Messages that follow from one cause from which they are told as a storm, and again when there are so many times as
 many."""
 
+PY_SPY = "py-spy dump"
 UNEXPLAINED = "unexplained"
 ALARMING = (Severity.FATAL, Severity.DEGRADED)
 
@@ -48,14 +49,16 @@ class Teller:
 
     def __init__(self, told: tuple[Told, ...] = ()) -> None:
         self._known = {
-            one.text_key: _Known(one.first_seen, one.label, one.entities, True, one.first_seen, resolved=one.resolved)
+            one.text_key: _Known(
+                one.first_seen, one.label, one.entities, True, one.first_seen, storm=one.storm, resolved=one.resolved
+            )
             for one in told
         }
 
     @property
     def told(self) -> tuple[Told, ...]:
         return tuple(
-            Told(key, known.first_seen, known.label, known.entities, known.resolved)
+            Told(key, known.first_seen, known.label, known.entities, known.resolved, known.storm)
             for key, known in self._known.items()
             if known.told
         )
@@ -145,13 +148,20 @@ def _alive(finding: Finding) -> bool:
 
 def patience(finding: Finding) -> float:
     """Seconds for which a finding has to hold before it is told: none where a line of a log says by itself that
-    something is amiss."""
+    something is amiss, or a dump shows it."""
     held = [outcome for outcome in finding.outcomes if outcome.truth is Truth.TRUE]
     if any("symptom" in event.fields for outcome in held for event in outcome.events):
+        return 0.0
+    if any(_taken(source) for outcome in held for source in outcome.sources):
         return 0.0
     if _alive(finding):
         return SETTLED
     return DOUBTFUL if finding.label is Label.POSSIBLE else FROM_FACTS
+
+
+def _taken(source: Source) -> bool:
+    """Is it of a dump, which is only taken of a job that seems to hang?"""
+    return source.kind in ("flight_recorder", "stacks") or source.path.startswith(PY_SPY)
 
 
 def _surer(label: str, before: str) -> bool:
