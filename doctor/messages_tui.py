@@ -102,6 +102,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "tui.collect.facts": ("{n} facts", "{n} 项事实"),
     "tui.collect.failed": ("could not be read: {reason}", "无法读取：{reason}"),
     "tui.collect.path": ("File, folder or archive to add", "要添加的文件、文件夹或归档"),
+    "tui.path.keys": ("enter takes it · esc closes", "enter 确定 · esc 关闭"),
     "tui.collect.running": ("{done} of {most} s", "{done}/{most} 秒"),
     "tui.collect.gaps": ("Could not be seen", "未能查看"),
     "tui.collect.none": ("{path} does not exist", "{path} 不存在"),

@@ -25,6 +25,7 @@ class AskPath(ModalScreen[str]):
     AskPath > Vertical {
         width: 90%; max-width: 90; height: auto; padding: 0 1; border: round $primary; background: $surface;
     }
+    AskPath Input, AskPath Input:focus { border: none; height: 1; padding: 0 1; background: $boost; }
     AskPath .wrong { color: $error; height: auto; }
     """
 
@@ -37,6 +38,7 @@ class AskPath(ModalScreen[str]):
             yield Static(Text(say(self.lang, self.key)))
             yield Input(self.initial)
             yield Static(classes="wrong")
+            yield Static(Text(say(self.lang, "tui.path.keys"), "dim"))
 
     @on(Input.Submitted)
     def _given(self, event: Input.Submitted) -> None:

@@ -27,7 +27,7 @@ COLUMN = 14
 
 class HelpScreen(ReadingScreen):
     DEFAULT_CSS = """
-    HelpScreen > Vertical { width: 76; max-width: 100%; height: 23; max-height: 100%; }
+    HelpScreen > Vertical { width: 76; max-width: 100%; height: 24; max-height: 100%; }
     """
 
     def __init__(self, lang: str, step: str) -> None:
