@@ -31,7 +31,8 @@ def read_settings(start: Path | None = None) -> dict[str, Any]:
         except ValueError as error:
             raise click.UsageError(f"{path}: {key} = {value!r}: {error}") from None
     rules = dict.fromkeys(("list", "show", "search", "pages", "questions", "check", "test", "new"), options)
-    return {"analyze": options, "compare": options, "run": options, "probe": options, "rules": rules}
+    shared = dict.fromkeys(("analyze", "attach", "compare", "run", "probe"), options)
+    return {**shared, "rules": rules}
 
 
 def _find(start: Path) -> tuple[Path, Mapping[str, Any]] | None:

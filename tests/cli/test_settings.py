@@ -18,6 +18,11 @@ def test_own_file_gives_defaults_and_paths_start_at_it(tmp_path: Path) -> None:
     assert found == {"lang": "zh", "fail_on": "risk", "rules": [str(tmp_path / "mine")]}
 
 
+def test_a_watch_has_the_same_defaults(tmp_path: Path) -> None:
+    (tmp_path / "pdoctor.toml").write_text('lang = "zh"\n')
+    assert read_settings(tmp_path)["attach"] == read_settings(tmp_path)["analyze"]
+
+
 def test_the_projects_file_gives_them_too(tmp_path: Path) -> None:
     assert settings(tmp_path, "[tool.pdoctor]\nquiet = true\n", "pyproject.toml") == {"quiet": True}
 
