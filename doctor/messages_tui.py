@@ -97,9 +97,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "tui.key.log": ("log", "日志"),
     "tui.key.export": ("export", "导出"),
     # collect
-    "tui.collect.column": ("Looked at", "查看内容"),
     "tui.collect.read": ("Read so far", "已读内容"),
-    "tui.collect.facts": ("{n} facts", "{n} 项事实"),
     "tui.collect.failed": ("could not be read: {reason}", "无法读取：{reason}"),
     "tui.collect.path": ("File, folder or archive to add", "要添加的文件、文件夹或归档"),
     "tui.path.keys": ("enter takes it · esc closes", "enter 确定 · esc 关闭"),
@@ -115,7 +113,6 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "tui.findings.unexplained": ("not explained", "未能解释"),
     "tui.findings.filter": ("words to look for", "要查找的文字"),
     # plan, change, export
-    "tui.plan.remedies": ("Remedies", "修复措施"),
     "tui.plan.unplanned": (
         "What it does to memory and step time cannot be computed: {why}",
         "无法计算它对显存和步时间的影响：{why}",
@@ -227,5 +224,6 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "tui.help.key.language": ("the other language", "切换语言"),
     "tui.help.key.theme": ("the next theme", "切换主题"),
     "tui.help.key.palette": ("all commands", "所有命令"),
+    "tui.help.key.help": ("the keys of this screen", "本屏幕的按键"),
     "tui.help.key.quit": ("leave", "退出"),
 }

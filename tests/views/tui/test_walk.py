@@ -212,6 +212,17 @@ def test_the_line_of_evidence_is_shown_whole(tmp_path: Path) -> None:
     walk(act, (str(log),), folder=tmp_path, size=(80, 40))
 
 
+def test_every_command_of_the_palette_says_what_it_does(tmp_path: Path) -> None:
+    async def act(person: Walker) -> None:
+        for step in "1234567":
+            await person.press(step)
+            commands = list(person.app.get_system_commands(person.app.screen))
+            assert len(commands) > 12
+            assert all(command.title and command.help for command in commands)
+
+    walk(act, folder=tmp_path)
+
+
 def test_a_path_that_is_not_there_is_said_and_another_can_be_added(tmp_path: Path) -> None:
     async def act(person: Walker) -> None:
         assert person.app.failure
