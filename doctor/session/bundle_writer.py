@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,6 +33,7 @@ from doctor.session.notes import Note
 from doctor.session.redact import Redactor
 from doctor.session.report import Input
 from doctor.session.spool import Spool
+from doctor.session.written import is_replaceable
 from probes.files.stream import chunks
 
 TEXTS = frozenset({"log", "config", "dump", "table"})
@@ -159,8 +161,10 @@ class _Writer:
                 manifest = self._lay(out, target, texts, kinds, staged, kept, [*others, *self.probes], left)
                 os.chmod(out, 0o600)
                 size = 0 if dry else out.stat().st_size
-                if not dry:
+                if not dry and is_replaceable(Path(target)):
                     os.replace(out, target)
+                elif not dry:
+                    shutil.copyfile(out, target)
         except OSError as error:
             raise InputError(Note("bundle.unwritable", target, {"reason": error.strerror or str(error)})) from None
         inputs = len(others) + len(self.probes)

@@ -1,4 +1,4 @@
-"""Files that a person asked for: never over one that is there."""
+"""Files that a person asked for: never over one that is there unless they said so, and never in place of a device."""
 
 from __future__ import annotations
 
@@ -24,3 +24,9 @@ def write_new(folder: Path, name: str, text: str) -> Path:
             continue
         return path
     raise AssertionError("unreachable")
+
+
+def is_replaceable(path: Path) -> bool:
+    """May a new file take the place of `path`? Devices and pipes are written into: renaming a file over /dev/null, as
+    root, would take it from every program of the machine."""
+    return path.is_file() or not path.exists()

@@ -7,9 +7,14 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from doctor.session.written import is_replaceable
+
 
 def write_whole(path: Path, content: str) -> None:
     """Writes `content` to `path`, in place of what was there. Raises OSError; then nothing has changed."""
+    if not is_replaceable(path):
+        path.write_text(content, encoding="utf-8", errors="backslashreplace", newline="\n")
+        return
     handle, beside = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:

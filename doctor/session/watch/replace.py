@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from doctor.session.notes import Note
+from doctor.session.written import is_replaceable
 
 Told = Callable[[Note], object]
 
@@ -19,6 +20,9 @@ def replace_file(path: Path, content: bytes, lasting: bool = False) -> None:
     crash of the machine too. A link is followed.
     """
     target = Path(os.path.realpath(path))
+    if not is_replaceable(target):
+        target.write_bytes(content)
+        return
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with beside.open("wb") as file:
