@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.dom import DOMNode
-from textual.filter import DimFilter
 from textual.screen import Screen
 from textual.theme import Theme
 
@@ -35,10 +33,6 @@ if TYPE_CHECKING:  # what reads and judges is imported beside the screen, which 
     from doctor.session.layouts import Layouts
     from doctor.session.saved import Saved
     from doctor.session.session import Session
-
-DIM = 0.65
-"""How much of its colour a dim text keeps: with Textual's half it has less contrast than the 4.5 : 1 of WCAG 2.2."""
-
 
 TOLD = 0.2
 """Seconds between two figures of a search that runs."""
@@ -107,9 +101,7 @@ class PdoctorApp(App[int]):
     def on_mount(self) -> None:
         for theme in themes.OWN:
             self.register_theme(theme)
-        for each in self._filters:
-            if isinstance(each, DimFilter):
-                each.dim_factor = DIM
+        themes.keep_dim_readable(self._filters)
         self.theme_changed_signal.subscribe(self, self._use_palette)
         self.theme = themes.first_theme(self.console.color_system or "")
         self.push_screen(self._made("collect"))
@@ -403,15 +395,6 @@ class PdoctorApp(App[int]):
         self.exit(0)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        for key in screen.KEYS if isinstance(screen, StepScreen) else ():
-            yield self._command(key.name, key.action, screen)
-        for number, name in enumerate(STEPS, 1):
-            if self.may_go(name):
-                told = self.say(f"tui.help.{name}")
-                yield SystemCommand(f"{number} {self.say(f'tui.step.{name}')}", told, partial(self.go, name))
-        for name in ("ranks", "language", "theme", "zoom", "undo", "help", "quit"):
-            yield self._command(name, {"theme": "next_theme"}.get(name, name), self)
+        from doctor.views.tui.palette import commands
 
-    def _command(self, name: str, action: str, where: DOMNode) -> SystemCommand:
-        run = partial(self.call_later, self.run_action, action, where)
-        return SystemCommand(self.say(f"tui.key.{name}"), self.say(f"tui.help.key.{name}"), run)
+        return commands(self, screen)
