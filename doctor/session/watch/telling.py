@@ -123,7 +123,8 @@ class Teller:
         entities = (f"rank:{event.rank}",) if event.rank is not None else ("job",)
         known = self._known.setdefault(key, _Known(at, "", entities, soon=True))
         known.last_seen = at
-        if not known.told and (last or at - known.first_seen >= SETTLED):
+        located = known.entities == ("job",) != entities  # the launcher's line may be read before that of the rank
+        if (not known.told and (last or at - known.first_seen >= SETTLED)) or (known.told and located):
             known.told, known.entities = True, entities
             yield Announcement(Kind.UNEXPLAINED, None, report, at, known.first_seen, entities, key, episode=episode)
 

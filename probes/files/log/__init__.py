@@ -75,7 +75,7 @@ def _read(
     guesses = ranks_by_folder([name for name, _ in sources])
     bulk = max(BULK_LEAST, min(BULK, BULK_IN_ALL // max(1, len(sources))))
     orders = [
-        away.Order(guesses.get(name), len(sources) == 1, bulk, runs[name], limit, engines, bool(vague))
+        away.Order(guesses.get(name), len(sources) == 1, bulk, runs[name], limit, engines, bool(vague), bool(guesses))
         for name, _ in sources
     ]
     found = _found_elsewhere(sources, orders, specs, cache_dir, elsewhere) if elsewhere is not None else {}
@@ -95,6 +95,7 @@ def _read(
                 alone=order.alone,
                 bulk=order.bulk,
                 run=order.run,
+                one_node=order.one_node,
             )
         except OSError as error:
             inputs.append(InputInfo(name, "log", 0, warnings=(f"cannot be read: {error.strerror or error}",)))

@@ -33,6 +33,7 @@ class Order:
     limit: int | None
     engines: tuple[str, ...]
     vague: bool
+    one_node: bool = False
 
 
 def packed(specs: Sequence[EventSpec]) -> bytes:
@@ -54,6 +55,7 @@ def read(path: Path, name: str, order: Order, specs: bytes, cache_dir: Path | No
         alone=order.alone,
         bulk=order.bulk,
         run=order.run,
+        one_node=order.one_node,
     )
     return msgspec.msgpack.encode(reading, enc_hook=_plain)
 

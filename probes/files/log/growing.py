@@ -46,16 +46,16 @@ _State: TypeAlias = tuple[date, float, bool]
 
 
 class Growing:
-    """One log. `rank`, `alone`, `bulk` and `run` are as for `read_file` and may change while it grows, as other files
-    appear; `share` is the part of the usual room that its events and its last lines take; `written` completes times
-    without a date."""
+    """One log. `rank`, `alone`, `bulk`, `run` and `one_node` are as for `read_file` and may change while it grows, as
+    other files appear; `share` is the part of the usual room that its events and its last lines take; `written`
+    completes times without a date."""
 
     def __init__(
         self, name: str, patterns: Patterns, matcher: Matcher, *, bulk: int = BULK, share: float = 1.0
     ) -> None:
         self.name = name
         self.rank: int | None = None
-        self.alone, self.run, self.written = True, "job", EPOCH
+        self.alone, self.run, self.written, self.one_node = True, "job", EPOCH, False
         self.size = self._passed = 0
         self._patterns, self._matcher, self._bulk, self._share = patterns, matcher, bulk, share
         self._cutter = Cutter()
@@ -233,7 +233,7 @@ class Growing:
         return day_of(self.written, self.name, head, tail)
 
     def _placer(self, reading: FileReading, lines: Lines, head: list[str]) -> Placer:
-        return Placer(reading, lines, self._seen, head, self.rank, self.alone, self.run)
+        return Placer(reading, lines, self._seen, head, self.rank, self.alone, self.run, self.one_node)
 
     def _reading(self, lines: Lines, tail: list[Segment], head: list[str]) -> FileReading:
         reading = FileReading(self.name, self.size, place=place(self.name))

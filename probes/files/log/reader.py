@@ -59,10 +59,11 @@ def read_file(
     alone: bool = True,
     bulk: int = BULK,
     run: str = "job",
+    one_node: bool = False,
 ) -> FileReading:
     """Read the log at `source`. `rank` is what other files suggest of this one, `alone` if there are none;
     `telling` is `matcher` without vague patterns; `bulk` is the number of occurrences after which an ordinary message
-    is sampled.
+    is sampled. On `one_node` local ranks are ranks.
 
     OSError if it cannot be opened.
     """
@@ -81,7 +82,7 @@ def read_file(
     written = datetime.fromtimestamp(source.stat().st_mtime, UTC).date() if isinstance(source, Path) else EPOCH
     clock = Clock(day_of(written, name, head, tail))
     hits = sorted((hit for kept in lines.kept.values() for hit in kept), key=lambda hit: hit.position)
-    placer = Placer(reading, lines, Seen().note(hits), head, rank, alone, run)
+    placer = Placer(reading, lines, Seen().note(hits), head, rank, alone, run, one_node)
     reading.first_time = first_time(head, clock.day)
     reading.events = [placer.event(hit, clock) for hit in hits]
     reading.events += placer.last_lines(tail, clock, hits[-1] if hits else None)
@@ -134,9 +135,17 @@ class Placer:
     """Makes events of hits. A line's own label counts most, then the path, then what the file says elsewhere."""
 
     def __init__(
-        self, reading: FileReading, lines: Lines, seen: Seen, head: list[str], rank: int | None, alone: bool, run: str
+        self,
+        reading: FileReading,
+        lines: Lines,
+        seen: Seen,
+        head: list[str],
+        rank: int | None,
+        alone: bool,
+        run: str,
+        one_node: bool,
     ) -> None:
-        self._run = run
+        self._run, self._one_node = run, one_node
         self._reading = reading
         self._lines = lines
         hosts, locals_ = seen.hosts, seen.locals
@@ -153,7 +162,7 @@ class Placer:
     @property
     def context(self) -> tuple[object, ...]:
         """What of the whole file decides on the place of a single line."""
-        return (self._reading.rank, self._reading.host, self._local, self._run, self._lines.style)
+        return (self._reading.rank, self._reading.host, self._local, self._run, self._one_node, self._lines.style)
 
     def event(self, hit: Hit, clock: Clock) -> Event:
         fields: dict[str, Value] = {}
@@ -219,6 +228,9 @@ class Placer:
         stated = _whole(fields.get("rank"))
         if stated is None:
             stated = rank_in(prefix.body)
+        if stated is None and self._reading.rank is None and self._one_node:
+            told = fields.get("local_rank", fields.get("failed_local_rank"))
+            return prefix.local_rank if prefix.local_rank is not None else _whole(told)
         return stated if stated is not None else self._reading.rank
 
     def last_lines(self, tail: Sequence[Segment], clock: Clock, last: Hit | None) -> list[Event]:

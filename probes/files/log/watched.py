@@ -97,13 +97,13 @@ class WatchedLogs:
         runs, ranks = dict(runs_of(chosen)), ranks_by_folder(chosen)
         for name in chosen:
             log = self._logs[name]
-            log.run, log.rank, log.alone = runs[name], ranks.get(name), len(chosen) == 1
+            log.run, log.rank, log.alone, log.one_node = runs[name], ranks.get(name), len(chosen) == 1, bool(ranks)
         return runs
 
     def _one(self, name: str, at: float | None) -> FileReading:
         """What was told before, where nothing has come since and nothing had to wait."""
         log = self._logs[name]
-        context = (log.run, log.rank, log.alone)
+        context = (log.run, log.rank, log.alone, log.one_node)
         if (known := self._read.get(name)) is not None and known[0] == context:
             return known[1]
         waiting = at is not None and log.pending

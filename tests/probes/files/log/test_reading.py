@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from doctor.facts.model import EventSpec
-from probes.files.log import read_text
+from probes.files.log import read_text, read_texts
 from tests.probes.files.log.specs import ALL
 from tests.probes.files.log.support import events, facts, last_lines, one
 
@@ -149,3 +149,14 @@ def test_in_large_logs_vague_messages_are_found_where_it_matters() -> None:
         ("clear", 80_003),
         ("vague", 160_004),
     ]
+
+
+def test_the_launcher_of_one_node_names_ranks_by_their_place_on_it() -> None:
+    """torchrun's agent says which local rank failed; where the logs are those of one node, that is the rank."""
+
+    launcher = "[default2]: out of memory. Tried to allocate 2.00 GiB\n"
+    single = [(f"logs/attempt_0/{n}/stderr.log", b"x\n") for n in range(4)]
+    double = [(f"node{k}/attempt_0/{n}/stderr.log", b"x\n") for k in range(2) for n in range(4)]
+    for logs, rank in ((single, 2), (double, None)):
+        reading = read_texts([("launcher.log", launcher.encode()), *logs], ALL)
+        assert [event.rank for event in reading.events if event.name == "oom"] == [rank]
