@@ -47,6 +47,7 @@ MOST_NOTES = 1000
 @click.option("--slurm", metavar="JOBID", help="Follow the outputs of a Slurm job.")
 @click.option("--interval", type=click.FloatRange(0.05, 60), default=0.25, show_default=True, help="Seconds of a turn.")
 @click.option("--for", "seconds", type=click.FloatRange(min=0), metavar="SECONDS", help="End after so many seconds.")
+@click.option("--tui", is_flag=True, help="Watch on the screen: findings come as they are told, to walk through.")
 @click.option("--once-done", is_flag=True, help="End when no line has come for a minute, too.")
 @click.option(
     "--fail-on",
@@ -66,6 +67,7 @@ def attach(
     slurm: str | None,
     interval: float,
     seconds: float | None,
+    tui: bool,
     once_done: bool,
     fail_on: str,
     rules: tuple[Path, ...],
@@ -97,6 +99,17 @@ def attach(
         raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
     watch.add_facts("this node", following.facts)
     acting = wanted.beside(watch, lang, pids[0] if pids else None, slurm, clock)
+    if tui:
+        from doctor.cli.tui import open_tui
+        from doctor.session.answers import Answers
+        from doctor.session.watch.source import Watched
+
+        source = Watched(watch, following, named, interval, acting.turned)
+        try:
+            return open_tui(source, Answers(), lang, fail_on)[0]
+        finally:
+            acting.close()
+            following.follower.close()
     screen.begin(following, named)
     with _stoppable() as stopped:
         _watch(watch, following, screen, acting, interval, seconds, once_done, stopped)

@@ -69,13 +69,16 @@ def answered(session: Session, question: str, key: str) -> Session:
 
 
 def undone(session: Session) -> Session:
-    """The session before the last answer; the same where there was none."""
-    return session.past[-1] if session.past else session
+    """The session before the last answer, with all that was read since; the same where there was none."""
+    if not session.past or session.past[-1].material is session.material:
+        return session.past[-1] if session.past else session
+    before = session.past[-1]
+    return replace(_anew(before, session.material, before.answers), past=before.past)
 
 
 def with_material(session: Session, material: Material) -> Session:
     """The session when more was read; answers and choices stay."""
-    return _anew(session, material, session.answers)
+    return replace(_anew(session, material, session.answers), past=session.past)
 
 
 def chosen(session: Session, names: Iterable[str]) -> Session:

@@ -27,6 +27,7 @@ from doctor.views.tui.step import STEPS, StepScreen
 
 if TYPE_CHECKING:  # what reads and judges is imported beside the screen, which stands there before
     from doctor.rulebase.load import Loaded
+    from doctor.session.analyze import Material
     from doctor.session.answers import Answers
     from doctor.session.collecting import Source
     from doctor.session.laid_open import LaidOpen
@@ -170,6 +171,26 @@ class PdoctorApp(App[int]):
         if turn == self._turn:
             self.looking = False
             self.update(session)
+            go_on = getattr(self.source, "go_on", None)
+            if go_on is not None:
+                threading.Thread(target=go_on, args=(self._went_on,), name="watch", daemon=True).start()
+
+    def _went_on(self, material: Material) -> bool:
+        """A job that is watched has something new; False once nobody looks any more."""
+        from doctor.session.session import with_material
+
+        base = self.session
+        if base is not None and self.is_running:
+            self._from_thread(self._grown, base, with_material(base, material), material)
+        return self.is_running
+
+    def _grown(self, base: Session, grown: Session, material: Material) -> None:
+        from doctor.session.session import with_material
+
+        if self.session is base:
+            self.update(grown)
+        elif self.session is not None:  # the person has answered or chosen meanwhile
+            self.update(with_material(self.session, material))
 
     def update(self, session: Session) -> None:
         """Another state of the session is shown from now on."""
