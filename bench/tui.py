@@ -29,8 +29,10 @@ from doctor.views.tui.app import PdoctorApp
 
 FINDINGS, LOG_BYTES, TIMES = 10_000, 100_000_000, 15
 SAMPLE = Path(__file__).parents[1] / "fixtures" / "sample" / "job"
+NOTHING = "nothing"
 FIRST_PAINT_S, KEY_S = 1.0, 0.1
 KEYS = {
+    NOTHING: ("2", ["f9"] * TIMES),
     "findings: down": ("2", ["j"] * TIMES),
     "findings: page": ("2", ["pagedown"] * TIMES),
     "findings: end and begin": ("2", ["G", "g"] * (TIMES // 2)),
@@ -47,7 +49,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "rank_3.log"
         log.write_bytes((b"[rank3]: iteration 10 of the job, all is well so far\n" * 20)[:1000] * (LOG_BYTES // 1000))
-        for name, took in asyncio.run(_keys(log)).items():
+        measured = asyncio.run(_keys(log))
+        idle = statistics.median(measured.pop(NOTHING))
+        print(f"a key that does nothing: {idle * 1e3:.0f} ms, which is the harness and is taken off below")
+        for name, whole in measured.items():
+            took = [max(seconds - idle, 0.0) for seconds in whole]
             worst = max(took)
             print(f"{name:28} median {statistics.median(took) * 1e3:5.0f} ms, worst {worst * 1e3:5.0f} ms")
         print(f"({FINDINGS:,} findings, {RANKS:,} ranks, a log of {LOG_BYTES // 10**6} MB; limit {KEY_S * 1e3:.0f} ms)")
