@@ -20,13 +20,12 @@ from doctor.messages import say
 from doctor.session.children import end_children
 from doctor.session.inputs import InputError
 from doctor.session.item import Item
-from doctor.session.written import candidates, write_new
+from doctor.session.written import write_new
 from doctor.views.safe import visible
 from doctor.views.tui import themes
 from doctor.views.tui.step import STEPS, StepScreen
 
 if TYPE_CHECKING:  # what reads and judges is imported beside the screen, which stands there before
-    from doctor.rulebase.load import Loaded
     from doctor.session.analyze import Material
     from doctor.session.answers import Answers
     from doctor.session.collecting import Source
@@ -138,17 +137,18 @@ class PdoctorApp(App[int]):
         from doctor.session.session import begin, with_material
 
         try:
-            material = source.collect(partial(self._from_thread, self._looked, turn))
+            material = source.collect(partial(self.from_thread, self._looked, turn))
             session = with_material(self.session, material) if self.session else begin(material, self.told)
         except InputError as error:
             note = error.note
-            self._from_thread(self._failed, turn, self.say(note.key, path=note.path, **note.values))
+            self.from_thread(self._failed, turn, self.say(note.key, path=note.path, **note.values))
         except Exception as error:  # shown to the person, who can still add other files
-            self._from_thread(self._failed, turn, f"{type(error).__name__}: {error}")
+            self.from_thread(self._failed, turn, f"{type(error).__name__}: {error}")
         else:
-            self._from_thread(self._read, turn, session)
+            self.from_thread(self._read, turn, session)
 
-    def _from_thread(self, act: object, *values: object, **named: object) -> None:
+    def from_thread(self, act: object, *values: object, **named: object) -> None:
+        """Calls `act` where the screen is drawn; nothing where the walk is over."""
         if self.is_running:
             self.call_from_thread(act, *values, **named)  # type: ignore[arg-type]
 
@@ -181,7 +181,7 @@ class PdoctorApp(App[int]):
 
         base = self.session
         if base is not None and self.is_running:
-            self._from_thread(self._grown, base, with_material(base, material), material)
+            self.from_thread(self._grown, base, with_material(base, material), material)
         return self.is_running
 
     def _grown(self, base: Session, grown: Session, material: Material) -> None:
@@ -255,10 +255,10 @@ class PdoctorApp(App[int]):
             nonlocal told
             if time.monotonic() - told > TOLD:
                 told = time.monotonic()
-                self._from_thread(self._considered, considered)
+                self.from_thread(self._considered, considered)
             return self.is_running
 
-        self._from_thread(self._found, search_layouts(session, going))
+        self.from_thread(self._found, search_layouts(session, going))
 
     def _considered(self, considered: int) -> None:
         self.searching = considered
@@ -346,31 +346,6 @@ class PdoctorApp(App[int]):
         """Says what was written, now and once more when the walk is over."""
         self.written.append(told)
         self.notify(told, timeout=15, markup=False)
-
-    def bundle(self, name: str) -> None:
-        """Writes a bundle beside the screen."""
-        if self.session is not None:
-            self.notify(self.say("tui.bundle.begun"), markup=False)
-            target = next(path for path in candidates(self.folder, name) if not path.exists())
-            loaded, source = self.session.material.loaded, self.source
-            threading.Thread(target=self._bundle, args=(source, loaded, target), name="bundle", daemon=True).start()
-
-    def _bundle(self, source: Source, loaded: Loaded, target: Path) -> None:
-        from doctor.session.collecting import bundled
-        from doctor.views.present import size
-
-        try:
-            done = bundled(source, loaded, target)
-        except InputError as error:
-            told = self.say(error.note.key, path=error.note.path, **error.note.values)
-            self._from_thread(self.notify, visible(told), severity="error", markup=False)
-        except Exception as error:  # the session goes on without the bundle
-            told = self.say("tui.unwritable", path=target, reason=f"{type(error).__name__}: {error}")
-            self._from_thread(self.notify, visible(told), severity="error", markup=False)
-        else:
-            hidden = sum(done.manifest.hidden.values())
-            told = self.say("tui.bundle.done", path=target, size=size(done.bytes), n=hidden)
-            self._from_thread(self.wrote, told)
 
     # language, theme, help, leaving
 

@@ -15,6 +15,7 @@ from doctor.session.saved import to_text
 from doctor.session.session import reported
 from doctor.session.written import write_new
 from doctor.views.safe import visible
+from doctor.views.tui.bundling import bundle_beside
 from doctor.views.tui.step import Key, StepScreen
 from doctor.views.tui.widgets.rows import Rows, plain
 
@@ -55,7 +56,7 @@ class ExportScreen(StepScreen):
     def _chosen(self, event: Rows.Chosen) -> None:
         name = NAMES[event.key]
         if event.key == "bundle":
-            self.pdoctor.bundle(name)
+            bundle_beside(self.pdoctor, name)
             return
         try:
             path = write_new(self.pdoctor.folder, name, self._text(event.key))
