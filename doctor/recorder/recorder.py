@@ -106,9 +106,9 @@ class Recorder:
         self.safely(self._later.arrived)
         if self.on and self._file is not None:
             self._file.put({"record": "end", "at": round(time.time(), 3), "steps": self._step})
-        self.on = False
         if self._file is not None:
             self._file.close()
+        self.on = False  # only now: an error of the last lines is told as well
 
     def _forked(self) -> None:
         """A worker of a data loader is not the rank: its copy is silent."""
