@@ -18,10 +18,10 @@ def write_exports(report: Report, lang: str, facts: bool, hushed: bool) -> None:
     for name, path in wanted.items():
         if any(given.place and _same(path, given.place) for given in report.inputs):
             raise click.UsageError(say(lang, "export.input", path=path, option=f"--{name}"))
-        from doctor.views.export import write_whole
+        from doctor.session.written import replace_file
 
         try:
-            write_whole(path, _rendered(name, report, lang, facts))
+            replace_file(path, _rendered(name, report, lang, facts).encode("utf-8", "backslashreplace"))
         except OSError as error:
             reason = error.strerror or str(error)
             raise click.UsageError(say(lang, "export.unwritable", path=path, reason=reason)) from None

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
+import secrets
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -27,6 +30,31 @@ def write_new(folder: Path, name: str, text: str) -> Path:
 
 
 def is_replaceable(path: Path) -> bool:
-    """May a new file take the place of `path`? Devices and pipes are written into: renaming a file over /dev/null, as
-    root, would take it from every program of the machine."""
-    return path.is_file() or not path.exists()
+    """May a new file take the place of `path`? Devices, pipes and links are written into: renaming a file over
+    /dev/null or /dev/stdout, as root, would take it from every program of the machine."""
+    return not path.is_symlink() and (path.is_file() or not path.exists())
+
+
+def replace_file(path: Path, content: bytes, lasting: bool = False) -> None:
+    """Puts `content` at `path`; OSError where that fails, and then the old file stands as it was.
+
+    A reader sees the old file or the new one, never a part; into what is no file of its own it is written as it is.
+    `lasting` has the disk confirm it, so that it outlives a crash of the machine too.
+    """
+    if not is_replaceable(path):
+        path.write_bytes(content)
+        return
+    beside = path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}")
+    try:
+        with beside.open("xb") as file:
+            file.write(content)
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())
+        with suppress(OSError):
+            os.chmod(beside, path.stat().st_mode & 0o777)
+        os.replace(beside, path)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from doctor.facts.model import Fact, Quality, fact_spec
+from doctor.facts.ranks import MOST_NAMES, ranges
 from doctor.messages import TEXTS, say, say_count
 from doctor.messages_probes import translated
 from doctor.rulebase.errors import RuleError
 from doctor.session.report import Report
 from doctor.views import plan_report
-from doctor.views.present import MAX_NAMES, names_of, places, ranges, ranks_seen, size
+from doctor.views.present import names_of, places, ranks_seen, size
 
 
 def checked(report: Report, lang: str) -> list[str]:
@@ -69,8 +70,8 @@ def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
     looked = any(given.kind == "probe" for given in report.inputs)
     lines = [_failed(fact, lang) for fact in failures] if looked else []
     for key, names in wanted.items():
-        more = len(names) - MAX_NAMES
-        shown = ", ".join(names[:MAX_NAMES])
+        more = len(names) - MOST_NAMES
+        shown = ", ".join(names[:MOST_NAMES])
         why = say(lang, "missing.why.some", names=shown, n=more) if more > 0 else say(lang, "missing.why", names=shown)
         lines.append((say(lang, key), why))
     lines += [] if looked else [_failed(fact, lang) for fact in failures]

@@ -9,6 +9,7 @@ from typing import Any
 
 from doctor.engine.model import Finding, NextStep
 from doctor.facts.model import Event, Source, Value
+from doctor.facts.ranks import MOST_NAMES, ranges
 from doctor.facts.said import words
 from doctor.messages import say, say_count
 from doctor.messages_probes import translated
@@ -19,22 +20,9 @@ from doctor.session.notes import Note
 from doctor.session.report import Patched, Report
 
 SYMBOLS: Mapping[str, str] = {"fatal": "✗", "degraded": "!", "risk": "○", "info": "·"}
-MAX_NAMES = 6
 _EXPANDS = re.compile(r"(?:[\w.,:/+@%=^-]|\$[A-Za-z_]\w*)*\$[A-Za-z_]\w*(?:[\w.,:/+@%=^-]|\$[A-Za-z_]\w*)*")
 _BETWEEN_CHINESE = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")
 KINDS = ("run", "node", "gpu", "nic", "rank")
-
-
-def ranges(numbers: Iterable[int]) -> str:
-    """`0-2, 5` for 0, 1, 2, 5."""
-    parts: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    shown = [str(a) if a == b else f"{a}, {b}" if b == a + 1 else f"{a}-{b}" for a, b in parts]
-    return ", ".join(shown[:MAX_NAMES]) + (", …" if len(shown) > MAX_NAMES else "")
 
 
 def places(entities: Iterable[str], lang: str) -> str:
@@ -53,7 +41,7 @@ def places(entities: Iterable[str], lang: str) -> str:
 def names_of(names: list[str]) -> str:
     if all(name.isdecimal() for name in names):
         return ranges(int(name) for name in names)
-    return ", ".join(names[:MAX_NAMES]) + (f" (+{len(names) - MAX_NAMES})" if len(names) > MAX_NAMES else "")
+    return ", ".join(names[:MOST_NAMES]) + (f" (+{len(names) - MOST_NAMES})" if len(names) > MOST_NAMES else "")
 
 
 def where(finding: Finding, report: Report, lang: str) -> str:

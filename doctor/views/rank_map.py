@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rich.text import Text
 
+from doctor.facts.ranks import ranges
 from doctor.messages import say
 from doctor.session.rank_map import LETTERS, RankGroup, RankMap, RankState
-from doctor.views import present
 from doctor.views.page import Page
 from doctor.views.safe import visible
 
@@ -28,7 +28,7 @@ def draw_ranks(page: Page, ranks: RankMap, lang: str, everything: bool = False) 
     page.wrapped(say(lang, "html.ranks"), style="dim")
     for state, numbers in ranks.counts.items():
         line = Text("  ").append(f" {LETTERS[state]} ", STYLES[state])
-        told = present.ranges(numbers)
+        told = ranges(numbers)
         line.append(f" {say(lang, f'html.rank.{state}')}: {len(numbers)}")
         page.wrapped(line.append(f"  ({told})", "dim"), hang=6)
     page.blank()

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from doctor.engine.model import Finding, Follow, Label, Role, Verdict
 from doctor.facts.model import Event, Source
+from doctor.facts.ranks import ranges
 from doctor.messages import say, say_count
 from doctor.rulebase.model import Remedy
 from doctor.rulebase.truth import Truth
@@ -184,7 +185,7 @@ class TextReport:
     def _follow(self, follow: Follow) -> str:
         what = present.event_meaning(self.report, follow.event, self.lang)
         if len(follow.ranks) > 1:
-            names = present.ranges(follow.ranks)
+            names = ranges(follow.ranks)
             place = self.say("place.count", n=len(follow.ranks), names=names)
         elif follow.ranks:
             place = present.places([f"rank:{follow.ranks[0]}"], self.lang)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rich.text import Text
 
+from doctor.facts.ranks import ranges
 from doctor.messages import say
 from doctor.session.wait_graph import WaitGraph
-from doctor.views import present
 from doctor.views.page import Page
 from doctor.views.safe import visible
 
@@ -19,9 +19,9 @@ def draw_waits(page: Page, graph: WaitGraph, lang: str, everything: bool = False
     page.wrapped(say(lang, "html.waits"), style="dim")
     shown = graph.edges if everything else graph.edges[:MOST]
     for edge in shown:
-        line = Text("  ").append(f"[{present.ranges(edge.waiters)}]", "yellow").append(" ──▶ ", "dim")
+        line = Text("  ").append(f"[{ranges(edge.waiters)}]", "yellow").append(" ──▶ ", "dim")
         guilty = set(edge.awaited) <= set(graph.culprits)
-        line.append(f"[{present.ranges(edge.awaited)}]", "bold reverse red" if guilty else "bold")
+        line.append(f"[{ranges(edge.awaited)}]", "bold reverse red" if guilty else "bold")
         page.wrapped(line.append(f"  {visible(edge.call)} ({visible(edge.why)})", "dim"), hang=6)
     if len(shown) < len(graph.edges):
         page.wrapped(say(lang, "html.cut", n=len(graph.edges) - len(shown)), indent=2, style="dim")

@@ -14,8 +14,9 @@ from functools import cache
 from typing import TypeAlias
 
 from doctor.facts.model import Fact, Source
+from doctor.facts.ranks import names
 from probes.files.stacks.doing import stand_of
-from probes.files.stacks.facts import facts, names
+from probes.files.stacks.facts import facts
 from probes.files.stacks.model import Frame, Stack
 from probes.files.stacks.verdict import RankStack, verdict
 from probes.node.interface.host import Host

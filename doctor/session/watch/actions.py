@@ -16,9 +16,10 @@ from doctor.session.watch.command import Ended, run_command
 from doctor.session.watch.jsonl import Lines
 from doctor.session.watch.metrics import LOOPBACK, Metrics, MetricsServer
 from doctor.session.watch.model import Announcement, Kind, Status
-from doctor.session.watch.replace import Told, Trouble, replace_file
+from doctor.session.watch.trouble import Told, Trouble
 from doctor.session.watch.webhook import Address, Webhook
 from doctor.session.watch.worker import Worker
+from doctor.session.written import replace_file
 
 COMMAND, WEBHOOK, JSONL = "on-finding", "webhook", "jsonl"
 """The outlets, called as their options are."""

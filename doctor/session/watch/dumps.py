@@ -11,13 +11,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from doctor.facts.model import Fact
+from doctor.facts.ranks import names
 from doctor.facts.store import FactStore
 from doctor.session.node import look
 from doctor.session.notes import Note
 from doctor.session.watch.model import Announcement, Kind
-from doctor.session.watch.replace import Told
+from doctor.session.watch.trouble import Told
 from probes.files.flight_recorder import read_dumps
-from probes.files.stacks.facts import names
 from probes.live.dumps.flight import dump_flight_recorders
 from probes.node.interface.host import Host
 from probes.node.interface.processes import Job, ranks_here

@@ -17,7 +17,8 @@ import msgspec
 from doctor.session.inputs import InputError
 from doctor.session.notes import Note
 from doctor.session.watch.model import Kept
-from doctor.session.watch.replace import Trouble, replace_file
+from doctor.session.watch.trouble import Trouble
+from doctor.session.written import replace_file
 
 MAGIC = b"pdoctor attach state 1\n"
 KIND = b"pdoctor attach state "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctor.engine.model import Finding, Follow
+from doctor.facts.ranks import ranges
 from doctor.rulebase.model import Remedy
 from doctor.views import plan_report, present
 from doctor.views.html.context import Context, capped, code, folded, items
@@ -79,7 +80,7 @@ def _follows(context: Context, finding: Finding) -> Markup:
 def _follow(context: Context, follow: Follow) -> str:
     what = present.event_meaning(context.report, follow.event, context.lang)
     if len(follow.ranks) > 1:
-        spot = context.say("place.count", n=len(follow.ranks), names=present.ranges(follow.ranks))
+        spot = context.say("place.count", n=len(follow.ranks), names=ranges(follow.ranks))
     elif follow.ranks:
         spot = present.places([f"rank:{follow.ranks[0]}"], context.lang)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from doctor.facts.ranks import ranges
 from doctor.messages import TEXTS
 from doctor.session.heat import Heat, Row, heat_of
 from doctor.session.heat import folded as fold_heat
@@ -50,7 +51,7 @@ def legend(entries: Iterable[tuple[Markup, str]]) -> Markup:
 def _ranks(context: Context, known: RankMap) -> Markup:
     """Hosts on which something stands out; on large jobs those that are all alike are folded."""
     states = [
-        (ranks.key(state), f"{context.say(f'html.rank.{state}')}: {len(names)} ({present.ranges(names)})")
+        (ranks.key(state), f"{context.say(f'html.rank.{state}')}: {len(names)} ({ranges(names)})")
         for state, names in known.counts.items()
     ]
     common = max(known.counts, key=lambda state: len(known.counts[state]))
@@ -73,11 +74,11 @@ def _blocks(context: Context, groups: Sequence[RankGroup]) -> list[Markup]:
 
 def _group(context: Context, group: RankGroup) -> Markup:
     numbers = [rank for rank, _ in group.ranks]
-    spot = context.count("place.rank", len(numbers), names=present.ranges(numbers))
+    spot = context.count("place.rank", len(numbers), names=ranges(numbers))
     by_state: dict[RankState, list[int]] = {}
     for rank, state in group.ranks:
         by_state.setdefault(state, []).append(rank)
-    told = [f"{context.say(f'html.rank.{state}')} {present.ranges(of)}" for state, of in by_state.items()]
+    told = [f"{context.say(f'html.rank.{state}')} {ranges(of)}" for state, of in by_state.items()]
     name = f"{group.host} · {spot}" if group.host else spot
     says = context.say("html.ranks.of", where=group.host or spot, states=context.say("list.and").join(told))
     return el("div", el("span", name, class_="host"), ranks.cells(group.ranks, says), class_="node")
@@ -95,9 +96,7 @@ def _waits(context: Context, graph: WaitGraph) -> Markup:
 
 
 def _edge(context: Context, edge: Waits, graph: WaitGraph) -> Markup:
-    who, whom = (
-        context.count("place.rank", len(some), names=present.ranges(some)) for some in (edge.waiters, edge.awaited)
-    )
+    who, whom = (context.count("place.rank", len(some), names=ranges(some)) for some in (edge.waiters, edge.awaited))
     known = f"html.wait.{edge.why}"
     why = context.say(known) if known in TEXTS else edge.why
     says = context.say("html.waits.one", who=who, whom=whom, call=edge.call, why=why)

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 from doctor.facts.model import Fact, Quality, Source, Value
+from doctor.facts.ranks import names
 from doctor.facts.said import said, words
 from probes.files.flight_recorder.loads import loads
-from probes.files.flight_recorder.proof import in_words, names, proof, source, waits_in_words
+from probes.files.flight_recorder.proof import in_words, proof, source, waits_in_words
 from probes.files.flight_recorder.verdict import Verdict
 from probes.files.flight_recorder.waits import Wait
 from probes.files.flight_recorder.world import World

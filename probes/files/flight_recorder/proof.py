@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from doctor.facts.model import Source
+from doctor.facts.ranks import names
 from doctor.facts.said import Part, Said, said, words
 from probes.files.flight_recorder.mismatch import Mismatch
 from probes.files.flight_recorder.model import Record, Shape
@@ -15,7 +16,6 @@ from probes.files.flight_recorder.world import World
 
 SHOWN_PEERS = 2
 SHOWN_LINES = 8
-MOST_NAMES = 12
 
 
 def source(world: World, rank: int, text: Said) -> Source:
@@ -110,19 +110,6 @@ def in_words(shape: Shape) -> Said:
     sizes = f"{shape.elements_in}" if shape.elements_in == shape.elements_out else ""
     sizes = sizes or f"{shape.elements_in} -> {shape.elements_out}"
     return said("fr.shape", op=shape.op, sizes=sizes, types=shape.dtypes or "elements")
-
-
-def names(ranks: Iterable[int]) -> str:
-    """rank 3, ranks 0-2, 5."""
-    parts: list[list[int]] = []
-    for rank in sorted(set(ranks)):
-        if parts and rank == parts[-1][1] + 1:
-            parts[-1][1] = rank
-        else:
-            parts.append([rank, rank])
-    shown = [str(a) if a == b else f"{a}, {b}" if b == a + 1 else f"{a}-{b}" for a, b in parts]
-    text = ", ".join(shown[:MOST_NAMES]) + (", …" if len(shown) > MOST_NAMES else "")
-    return f"rank {text}" if text.isdecimal() else f"ranks {text}"
 
 
 def waits_in_words(found: Verdict) -> list[Said]:

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from doctor.facts.model import Fact, Quality, Source, Value
+from doctor.facts.ranks import names
 from probes.files.stacks.model import Frame
 from probes.files.stacks.verdict import GONE, OTHER, RankStack, Verdict
 
 SHOWN_PEERS = 3
-MOST_NAMES = 12
 
 
 def facts(
@@ -94,16 +94,3 @@ def _inner(frames: Sequence[Frame]) -> str:
 
 def _fact(name: str, value: Value, entity: str, source: Source) -> Fact:
     return Fact(name, value, entity, source, None, Quality.MEASURED)
-
-
-def names(ranks: Sequence[int]) -> str:
-    """rank 3, ranks 0-2, 5."""
-    parts: list[list[int]] = []
-    for rank in sorted(set(ranks)):
-        if parts and rank == parts[-1][1] + 1:
-            parts[-1][1] = rank
-        else:
-            parts.append([rank, rank])
-    shown = [str(a) if a == b else f"{a}, {b}" if b == a + 1 else f"{a}-{b}" for a, b in parts]
-    text = ", ".join(shown[:MOST_NAMES]) + (", …" if len(shown) > MOST_NAMES else "")
-    return f"rank {text}" if text.isdecimal() else f"ranks {text}"
