@@ -27,9 +27,11 @@ from bench.generate import PER_NODE, RANKS, blocks, ending
 
 RATE, SECONDS, TICK = 10_000_000, 60.0, 0.1
 """B a second in all files together, for how long, and how often each file is written to."""
-POOL = 400
+POOL, SMALL_POOL = 400, 40
 """Steps of each rank that are made before the clock starts, and written again and again."""
 ROUNDS = 20
+SAMPLES = 20
+"""Readings of the memory in the course of a replay."""
 FULL = 4_000_000
 """B from which the sped-up writer rotates a file."""
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -61,21 +63,21 @@ class Rank:
             self.write(self.text.index(b"\n", self.at - 1) + 1 - self.at)
 
 
-def made(folder: Path) -> list[Rank]:
+def made(folder: Path, pool: int = POOL) -> list[Rank]:
     ranks = []
     for rank in range(RANKS):
         path = folder / f"node{rank // PER_NODE}" / f"rank_{rank}.log"
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = "".join(islice(blocks(rank, RANKS, random.Random(rank)), POOL)).encode()
+        text = "".join(islice(blocks(rank, RANKS, random.Random(rank)), pool)).encode()
         ranks.append(Rank(path, text))
     return ranks
 
 
-def write(folder: Path, seconds: float, rate: float) -> None:
+def write(folder: Path, seconds: float, rate: float, pool: int) -> None:
     """Writes until it is stopped, in a process of its own; a file `lines` beside the logs tells how many there are."""
     stopped: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, frame: stopped.append(number))
-    ranks = made(folder)
+    ranks = made(folder, pool)
     begun = time.monotonic()
     written = 0.0
     while (passed := time.monotonic() - begun) < seconds and not stopped:
@@ -192,7 +194,7 @@ def steady(place: Path, seconds: float, rate: float) -> str:
     """A minute at the usual rate, from when pdoctor has caught up with the beginning."""
     folder = place / "steady" / "logs"
     folder.mkdir(parents=True)
-    with attached(folder) as one, writer("--write", folder, 3600, rate) as process:
+    with attached(folder) as one, writer("--write", folder, 3600, rate, POOL) as process:
         caught_up(one, folder, rate)
         begun, cpu, memory = time.monotonic(), one.cpu(), one.memory()
         time.sleep(seconds)
@@ -224,34 +226,37 @@ def replay(place: Path, total: int) -> str:
     with attached(folder) as one:
         begun = time.monotonic()
         with writer("--fast", folder, total, one.port) as process:
-            while told(one.port).get("pdoctor_bytes_total", 0.0) < total / 10 and process.poll() is None:
+            memory: list[float] = []
+            while process.poll() is None:
+                if told(one.port).get("pdoctor_bytes_total", 0.0) >= total * (len(memory) + 1) / SAMPLES:
+                    memory.append(one.memory())
                 time.sleep(0.1)
-            memory = one.memory()
-            process.wait()
         lines = int((folder.parent / "lines").read_text())
         read = one.wait_for(lines)
         wall, spent, after = time.monotonic() - begun, one.cpu(), one.memory()
     return (
         f"| {RANKS} files that rotate, {total / 1e9:.1f} GB in {wall:.0f} s | {lines} | {lines - read:.0f} "
-        f"| {spent:.1f} of {wall:.1f} | {spent / wall:.2f} | {memory:.0f} | {after:.0f} |"
+        f"| {spent:.1f} of {wall:.1f} | {spent / wall:.2f} | {memory[1]:.0f} | {after:.0f} |\n\n"
+        f"MB in memory after each {100 / SAMPLES:.0f} % of it: {', '.join(f'{one:.0f}' for one in memory)}"
     )
 
 
 def latencies(place: Path, rounds: int, rate: float) -> list[float]:
-    """Seconds from the write of a failure's last line to the line of its finding, once a round of a fresh job."""
+    """Seconds from the write of a failure's last line to the line of its finding, once a round of a fresh job: out of
+    memory and a watchdog's time-out in turn."""
     found = []
     for number in range(rounds):
         folder = place / f"round{number}" / "logs"
         folder.mkdir(parents=True)
         rng = random.Random(number)
-        with attached(folder) as one, writer("--write", folder, 3600, rate):
+        with attached(folder) as one, writer("--write", folder, 3600, rate, SMALL_POOL):
             caught_up(one, folder, rate)
             time.sleep(rng.uniform(0.5, 1.5))
             own = folder / "failing.log"
             own.write_text("[rank3]: starting\n")
             time.sleep(1.5)
             with own.open("a") as file:
-                file.write(ending(3))
+                file.write(ending(3 + number % 2))
             written = time.time()
             while not (one.said.exists() and b'"kind":"new"' in one.said.read_bytes()):
                 if time.time() - written > PATIENCE:
@@ -267,14 +272,14 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", nargs=3, metavar=("FOLDER", "SECONDS", "RATE"), help=argparse.SUPPRESS)
+    parser.add_argument("--write", nargs=4, metavar=("FOLDER", "SECONDS", "RATE", "POOL"), help=argparse.SUPPRESS)
     parser.add_argument("--fast", nargs=3, metavar=("FOLDER", "BYTES", "PORT"), help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of the steady writer (default: %(default)s)")
     parser.add_argument("--gb", type=float, default=4.0, help="of the replay; an hour is 36 (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of latency (default: %(default)s)")
     given = parser.parse_args(arguments)
     if given.write:
-        write(Path(given.write[0]), float(given.write[1]), float(given.write[2]))
+        write(Path(given.write[0]), float(given.write[1]), float(given.write[2]), int(given.write[3]))
         return
     if given.fast:
         write_fast(Path(given.fast[0]), int(given.fast[1]), int(given.fast[2]))

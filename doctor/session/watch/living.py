@@ -35,14 +35,15 @@ CHANGED = 2.0
 
 @dataclass(slots=True)
 class _Followed:
-    """`head` is the beginning as far as it is kept, `seen` that part of it which was read; `log` tells whether the
-    file holds lines that are read as they come."""
+    """`head` is the beginning as far as it is kept, `seen` that part of it which is read, `shown` what readers were
+    given of that; `log` tells whether the file holds lines that are read as they come."""
 
     name: str
     path: str
     size: int = 0
     head: bytes = b""
     seen: bytes = b""
+    shown: bytes = b""
     log: bool = True
     stamp: tuple[int, int] = (0, 0)
     stacks: bool = False
@@ -62,6 +63,8 @@ class Living:
         self._logs = WatchedLogs(list(specs.values()), cache_folder(), quick)
         self._serious = {name for name, spec in specs.items() if spec.symptom is not Symptom.NONE}
         self._files: dict[str, _Followed] = {}
+        self.attempts: list[int] = []
+        """The restart attempts whose logs are among the files, in order."""
         self._by_name: dict[str, _Followed] = {}
         self._at: float | None = None
         self._looked = 0.0
@@ -76,11 +79,6 @@ class Living:
     @property
     def files(self) -> int:
         return len(self._files)
-
-    @property
-    def attempts(self) -> list[int]:
-        """The restart attempts whose logs are among the files, in order."""
-        return sorted({file.attempt for file in self._files.values() if file.attempt is not None})
 
     def is_log(self, path: str) -> bool:
         return self._files[path].log
@@ -102,7 +100,7 @@ class Living:
         if len(file.head) < room:
             file.head += piece.data[: room - len(file.head)].replace(b"\0", b"")
             if len(file.head) >= GROWN * len(file.seen) or len(file.head) >= room:
-                self._refresh(file)
+                file.seen = file.head
         file.stacks = file.stacks or STACKS in piece.data
         return self._logs.feed(file.name, piece.data, at, piece.anew)
 
@@ -128,7 +126,7 @@ class Living:
         self._at = at
         if at is None:
             for file in self._files.values():
-                self._refresh(file)
+                file.seen = file.head
         chosen = [file for file in self._files.values() if attempt is None or file.attempt in (None, attempt)]
         files = [File(file.path, file.name, file.size if file.log else file.stamp[0]) for file in chosen]
         gathered = gather(files, self.loaded.base.events, place=self)
@@ -150,7 +148,9 @@ class Living:
             return beginning(file, limit)
         head = followed.seen
         if len(head) > limit:
-            return head[: head.rfind(b"\n", 0, limit) + 1 or limit], []
+            head = head[: head.rfind(b"\n", 0, limit) + 1 or limit]
+        if head != followed.shown:
+            followed.shown, followed.known = head, {}
         return head, [] if head else [Note("input.empty_file", file.name)]
 
     def logs(self, files: Sequence[LogFile], specs: Mapping[str, EventSpec]) -> LogReading:
@@ -172,16 +172,14 @@ class Living:
         file.log = (not first or is_text(first)) and not is_trace(first) and not any(one(path) for _, one, _ in APART)
         file.stamp = _stamp(piece.path)
         self._files[piece.path] = self._by_name[name] = file
+        if file.attempt is not None and file.attempt not in self.attempts:
+            self.attempts = sorted([*self.attempts, file.attempt])
         if file.log:
             written = at
             with suppress(OSError):
                 written = os.stat(piece.path).st_mtime
             self._logs.add(name, expected, written)
         return file
-
-    def _refresh(self, file: _Followed) -> None:
-        if file.seen != file.head:
-            file.seen, file.known = file.head, {}
 
     @staticmethod
     def _counts(event: Event, begins: Mapping[str, int]) -> bool:

@@ -1,37 +1,45 @@
-"""Decides when to judge again: at once for the first failure, then no more often than it is worth."""
+"""Decides when to judge again: at once for what shows a failure, then no more often than it is worth."""
 
 from __future__ import annotations
 
 SHARE = 0.2
-"""Part of a core that judging may take."""
+"""Part of a core that judging may take over time."""
 
-LEAST, LEAST_CALM = 1.0, 5.0
+SAVED, RESERVE = 3.0, 2.0
+"""Seconds of processor time that may be saved up by not judging, and how many of them calm news leaves to failures: the
+first moments of a failure are when the answer is waited for."""
+
+LEAST, LEAST_CALM = 0.5, 5.0
 """Seconds between two judgements, where something is amiss and where nothing is."""
 
 
 class Pace:
-    """`urgent` after something that shows a failure, `calm` after anything else that is new."""
+    """`urgent` after something that shows a failure, `calm` after anything else that is new. Times are in seconds."""
 
     def __init__(self) -> None:
         self._urgent = self._calm = False
-        self._failed = False
         self._begun = float("-inf")
-        self._free = float("-inf")
+        self._took = 0.0
+        self._saved, self._saved_at = SAVED, float("-inf")
 
     def heard(self, serious: bool) -> None:
         self._urgent = self._urgent or serious
         self._calm = True
 
     def due(self, at: float) -> bool:
-        """Is it time? The first failure waits for nothing."""
-        if self._urgent and not self._failed:
+        """Is it time, and is there processor time to spend?"""
+        passed, saved = at - self._begun, self._now(at)
+        if self._urgent and passed >= LEAST and saved > 0:
             return True
-        if at < self._free:
-            return False
-        return (self._urgent and at - self._begun >= LEAST) or (self._calm and at - self._begun >= LEAST_CALM)
+        return self._calm and passed >= LEAST_CALM and saved >= min(SAVED, RESERVE + self._took)
 
     def judged(self, begun: float, took: float) -> None:
         """A judgement began at `begun` and took so many seconds of the processor."""
-        self._failed = self._failed or self._urgent
         self._urgent = self._calm = False
-        self._begun, self._free = begun, begun + took / SHARE
+        self._saved, self._saved_at = self._now(begun) - took, begun
+        self._begun, self._took = begun, took
+
+    def _now(self, at: float) -> float:
+        if at <= self._saved_at:
+            return self._saved
+        return min(SAVED, self._saved + SHARE * (at - self._saved_at))
