@@ -17,6 +17,7 @@ from doctor.session.stack_tree import stacks_of
 from doctor.views import coverage, present
 from doctor.views.gpu_memory import gpu_memory_data
 from doctor.views.plan_report import effect_data, plan_data
+from doctor.views.related import Related
 from doctor.views.safe import json_safe
 from doctor.views.stack_tree import stacks_data
 
@@ -29,7 +30,7 @@ def render(report: Report, lang: str, facts: bool = False) -> str:
 
 
 def as_data(report: Report, lang: str, facts: bool = False) -> dict[str, Any]:
-    diagnosis = report.diagnosis
+    diagnosis, related = report.diagnosis, Related(report)
     return {
         "schema": SCHEMA,
         "tool": {"name": "pdoctor", "version": doctor.__version__},
@@ -37,7 +38,7 @@ def as_data(report: Report, lang: str, facts: bool = False) -> dict[str, Any]:
         "verdict": str(diagnosis.verdict),
         "summary": present.summary(report, lang),
         "checked": coverage.checked(report, lang),
-        "findings": [finding_data(finding, report, lang) for finding in diagnosis.findings],
+        "findings": [finding_data(finding, report, lang, related) for finding in diagnosis.findings],
         "plan": plan_data(report, lang),
         "next_steps": [
             {
@@ -72,10 +73,13 @@ def _inputs(report: Report, lang: str) -> list[dict[str, Any]]:
     ]
 
 
-def finding_data(finding: Finding, report: Report, lang: str) -> dict[str, Any]:
-    """One finding of `report`, as `$defs/finding` of the schema has it."""
-    rule = finding.rule
-    events = {s: e for o in finding.outcomes for e in o.events for s in (e.source, *e.context)}
+def finding_data(finding: Finding, report: Report, lang: str, related: Related | None = None) -> dict[str, Any]:
+    """One finding of `report`, as `$defs/finding` of the schema has it; `related` is made where it is not given."""
+    rule, related = finding.rule, related or Related(report)
+    sources = finding.sources
+    paths = {source.path for source in sources}  # thousands of ranks may show it, the logs of a few are quoted
+    every = ((s, e) for o in finding.outcomes for e in o.events for s in (e.source, *e.context))
+    events = {source: event for source, event in every if source.path in paths}
     return {
         "rule": rule.id,
         "cause": rule.cause,
@@ -87,10 +91,10 @@ def finding_data(finding: Finding, report: Report, lang: str) -> dict[str, Any]:
         "entities": list(finding.entities) or ["job"],
         "explained_by": finding.explained_by,
         "because": present.prose(rule.because.get(lang)),
-        "evidence": [evidence_data(source, events.get(source)) for source in finding.sources],
+        "evidence": [evidence_data(source, events.get(source)) for source in sources],
         "notes": [note for outcome in finding.outcomes if (note := outcome.note.get(lang))],
         "follows": [_follow(follow, report, lang) for follow in finding.follows],
-        "differential": [_rival(*rival, report, finding) for rival in present.rivals(finding, report, lang)],
+        "differential": [_rival(*rival, report, finding) for rival in related.rivals(finding, lang)],
         "remedies": [_remedy(finding, remedy, report, lang) for remedy in rule.remedies],
         "references": [{"title": reference.title, "url": reference.url} for reference in rule.references],
     }

@@ -17,6 +17,7 @@ from doctor.rulebase.truth import Truth
 from doctor.session.report import Report
 from doctor.views import coverage, plan_report, present
 from doctor.views.quote import excerpt
+from doctor.views.related import Related
 from doctor.views.safe import visible, visible_lines
 
 ROOTS, SIGNALS, REMEDIES, RIVALS, STEPS, GAPS = 5, 4, 3, 3, 3, 6
@@ -60,9 +61,9 @@ def _lines(report: Report, lang: str) -> Iterator[str]:
     headline = present.headline(report, lang)
     yield f"## {SYMBOLS[verdict]} {say(lang, f'verdict.{verdict}')}: {plain(headline)}"
     yield ""
-    roots = report.diagnosis.roots
+    roots, related = report.diagnosis.roots, Related(report)
     for root in roots[:ROOTS]:
-        yield from _root(report, root, lang)
+        yield from _root(report, related, root, lang)
     if roots[ROOTS:]:
         yield from ("", say(lang, "html.cut", n=len(roots) - ROOTS))
     yield from _unexplained(report, lang)
@@ -77,7 +78,7 @@ def _lines(report: Report, lang: str) -> Iterator[str]:
     yield from ("", f"<sub>{say(lang, 'markdown.made', version=doctor.__version__)}</sub>")
 
 
-def _root(report: Report, root: Finding, lang: str) -> Iterator[str]:
+def _root(report: Report, related: Related, root: Finding, lang: str) -> Iterator[str]:
     rule, severity = root.rule, str(root.severity)
     yield f"### {present.SYMBOLS[severity]} {plain(rule.title.get(lang))}"
     yield ""
@@ -95,7 +96,7 @@ def _root(report: Report, root: Finding, lang: str) -> Iterator[str]:
             yield from fenced([line])
             yield ""
     yield from _remedies(report, root, lang)
-    rivals = present.rivals(root, report, lang)[:RIVALS]
+    rivals = related.rivals(root, lang)[:RIVALS]
     if rivals:
         yield from (f"**{say(lang, 'html.rivals')}**", "")
         for name, how, belief in rivals:

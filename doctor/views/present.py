@@ -191,15 +191,6 @@ def choices(step: NextStep, report: Report, lang: str) -> list[tuple[str, str]]:
     return [(answer.key, answer.text.get(lang)) for answer in question.answers] if question else []
 
 
-def rivals(finding: Finding, report: Report, lang: str) -> list[tuple[str, str, float | None]]:
-    """What it could also be, as (rule id, how to tell it apart, belief if it is a candidate); live candidates first."""
-    beliefs = {other.rule.id: other.belief for other in report.diagnosis.findings}
-    told = {other.rule: other.how.get(lang) for other in finding.rule.differential}
-    folded = {other.rule.id for other in report.diagnosis.findings if other.explained_by == finding.rule.id}
-    ids = [rule for rule in dict.fromkeys((*finding.rivals, *told)) if rule not in folded]
-    return [(rule, told.get(rule, ""), beliefs.get(rule)) for rule in ids if rule in report.rulebase.rules]
-
-
 def prose(text: str) -> str:
     """A text of a rule file on one line; where its lines were joined, no space is left between Chinese characters."""
     return _BETWEEN_CHINESE.sub("", " ".join(text.split()))

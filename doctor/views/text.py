@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import IO
 
 from rich.text import Text
@@ -28,6 +29,7 @@ from doctor.views.heat import draw_heat
 from doctor.views.page import Page
 from doctor.views.quote import excerpt
 from doctor.views.rank_map import draw_ranks
+from doctor.views.related import Related
 from doctor.views.safe import visible, visible_lines
 from doctor.views.stack_tree import draw_stacks
 from doctor.views.waits import draw_waits
@@ -61,6 +63,10 @@ class TextReport:
         self.report, self.lang, self.verbose, self.page = report, lang, verbose, page
         self.labelled: dict[Source, Event] = {}
         """The events that quoted lines are of, filled as findings are told."""
+
+    @cached_property
+    def related(self) -> Related:
+        return Related(self.report)
 
     def say(self, key: str, **values: object) -> str:
         return say(self.lang, key, **values)
@@ -167,8 +173,7 @@ class TextReport:
             self.page.beside("", f"↑ {innermost}", COLUMN + 2, style="dim")
 
     def follows(self, finding: Finding) -> None:
-        effects = [f for f in self.report.diagnosis.findings if f.explained_by == finding.rule.id]
-        lines = [self._effect(effect) for effect in effects]
+        lines = [self._effect(effect) for effect in self.related.effects(finding)]
         lines += [self._follow(follow) for follow in finding.follows]
         limit = len(lines) if self.verbose else LISTED_FOLLOWS
         head = self.say("head.follows")
@@ -226,7 +231,7 @@ class TextReport:
     def rivals(self, finding: Finding) -> None:
         if finding.label is Label.CERTAIN and not finding.rivals and not self.verbose:
             return
-        told = present.rivals(finding, self.report, self.lang)
+        told = self.related.rivals(finding, self.lang)
         head = self.say("head.rivals")
         for rule, how, belief in told if self.verbose else told[:LISTED_RIVALS]:
             title = self.report.rulebase.rules[rule].title.get(self.lang)

@@ -10,15 +10,18 @@ from doctor.messages import say, say_count
 from doctor.session.report import Report
 from doctor.session.surroundings import Surroundings
 from doctor.views.markup import Child, Markup, el, lines
+from doctor.views.related import Related
 from doctor.views.safe import visible_lines
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The report, its language, the lines around its evidence by (path, line), and the event of each source."""
+    """The report, its language, how its findings stand to one another, the lines around its evidence by (path, line),
+    and the event of each source."""
 
     report: Report
     lang: str
+    related: Related
     around: Mapping[tuple[str, int], Surroundings] = field(default_factory=dict)
     events: Mapping[Source, Event] = field(default_factory=dict)
 

@@ -63,9 +63,8 @@ def _part(context: Context, key: str, content: Markup) -> Markup | None:
 
 
 def _follows(context: Context, finding: Finding) -> Markup:
-    effects = [f for f in context.report.diagnosis.findings if f.explained_by == finding.rule.id]
     lines: list[Child] = []
-    for effect in effects:
+    for effect in context.related.effects(finding):
         spot = present.where(effect, context.report, context.lang)
         name = f"{effect.rule.id} {effect.rule.title.get(context.lang)}"
         lines.append(context.say("summary.roots", title=name, where=spot))
@@ -125,7 +124,7 @@ def _avoid(context: Context, finding: Finding) -> Markup:
 
 def _rivals(context: Context, finding: Finding) -> Markup:
     lines: list[Child] = []
-    for rule, how, belief in present.rivals(finding, context.report, context.lang):
+    for rule, how, belief in context.related.rivals(finding, context.lang):
         title = context.report.rulebase.rules[rule].title.get(context.lang)
         share = f" [{belief:.2f}]" if belief is not None else ""
         lines.append(text(el("span", rule, class_="id"), f" {title}{share}", el("br") if how else None,

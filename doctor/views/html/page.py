@@ -24,6 +24,7 @@ from doctor.views.html.pictures import pictures
 from doctor.views.html.stacks import stacks
 from doctor.views.html.style import STYLE
 from doctor.views.markup import NOTHING, Child, Markup, el, text
+from doctor.views.related import Related
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 ROOTS, AROUND, UNEXPLAINED = 30, 3, 12
@@ -69,11 +70,12 @@ def _context(report: Report, lang: str) -> Context:
     shown = [o for root in report.diagnosis.roots[:ROOTS] for o in root.outcomes if o.truth is Truth.TRUE]
     wanted = [source for outcome in shown for source in outcome.sources[:AROUND]]
     wanted += [event.source for event in present.unexplained(report)[:UNEXPLAINED]]
-    return Context(report, lang, surroundings(report.inputs, wanted), events)
+    return Context(report, lang, Related(report), surroundings(report.inputs, wanted), events)
 
 
 def _events(report: Report) -> list[Event]:
-    return [e for finding in report.diagnosis.findings for outcome in finding.outcomes for e in outcome.events]
+    outcomes = {id(outcome): outcome for finding in report.diagnosis.findings for outcome in finding.outcomes}
+    return [event for outcome in outcomes.values() for event in outcome.events]
 
 
 Part = tuple[str, str, Markup | None]
