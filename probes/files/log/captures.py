@@ -28,10 +28,20 @@ def typed(groups: Mapping[str, bytes | None], kinds: Mapping[str, str]) -> dict[
         if raw is None:
             continue
         kind = kinds.get(name, "str")
-        value = convert(text_of(raw).strip() if kind == "str" else raw.decode("ascii", "replace").strip(), kind)
+        value = _plain(raw, kind)
+        if value is None:
+            value = convert(text_of(raw).strip() if kind == "str" else raw.decode("ascii", "replace").strip(), kind)
         if value is not None:
             fields[name] = value
     return fields
+
+
+def _plain(raw: bytes, kind: str) -> Value | None:
+    """A number as Python writes it, which most are; None for anything else."""
+    try:
+        return int(raw) if kind == "int" else float(raw) if kind == "float" else None
+    except ValueError:
+        return None
 
 
 def convert(text: str, kind: str) -> Value | None:

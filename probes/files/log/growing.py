@@ -9,25 +9,17 @@ import codecs
 from collections import deque
 from collections.abc import Sequence
 from datetime import date
+from operator import attrgetter
 from typing import TypeAlias
 
 from doctor.facts.model import Event
 from probes.files.log.clock import Clock
+from probes.files.log.head import HEAD_BYTES, HEAD_LINES, Head
 from probes.files.log.lines import BULK, Hit, Lines, Patterns
 from probes.files.log.matcher import Matcher
 from probes.files.log.place import place
-from probes.files.log.prefix import Style, style_of
-from probes.files.log.reader import (
-    EPOCH,
-    HEAD_BYTES,
-    HEAD_LINES,
-    FileReading,
-    Placer,
-    Seen,
-    day_of,
-    first_time,
-    head_of,
-)
+from probes.files.log.prefix import Style
+from probes.files.log.reader import EPOCH, FileReading, Placer, Seen, day_of
 from probes.files.log.segments import SEGMENT, Cutter, Segment, segments
 from probes.files.stream import CHUNK, chunks, error_file
 
@@ -43,6 +35,7 @@ DULL = 1.0
 ERROR_FILE = b'{"message"'
 
 _State: TypeAlias = tuple[date, float, bool]
+_position = attrgetter("position")
 
 
 class Growing:
@@ -60,8 +53,9 @@ class Growing:
         self._patterns, self._matcher, self._bulk, self._share = patterns, matcher, bulk, share
         self._cutter = Cutter()
         self._lines = self._new(Style.NONE)
+        self._place = place(name)
         self._seen = Seen()
-        self._head: list[str] = []
+        self._head = Head()
         self._held: bytes | None = b""
         """The beginning, as long as it is too short to tell the labels by; None afterwards."""
         self._tail: deque[Segment] = deque(maxlen=2)
@@ -70,6 +64,8 @@ class Growing:
         """The first bytes, until it is known that they are no error file of torchrun and in which encoding."""
         self._decoder: codecs.IncrementalDecoder | None = None
         self._clock = Clock(EPOCH)
+        self._undated = 0
+        """The position up to which no date was found."""
         self._half_since = self._open_since = self._read_at = 0.0
         self._told = (-1.0, -1.0)
         self._made: dict[int, tuple[Hit, _State, Event, _State]] = {}
@@ -173,17 +169,17 @@ class Growing:
     def _segment(self, segment: Segment, at: float) -> None:
         if self._held is not None:
             self._held += segment.data
-            head = head_of(self._held.replace(b"\r", b"\n"))
-            style = style_of(head)
-            if style is not self._lines.style:
-                self._lines = self._new(style)
+            head = Head(self._held.replace(b"\r", b"\n"))
+            if head.style is not self._lines.style:
+                self._lines = self._new(head.style)
                 self._lines.feed(_first(self._held))
                 fresh = self._lines.fresh or []
+                self._seen.note(fresh)
                 self._lines.fresh = [hit for hit in fresh if hit.position >= segment.offset]
             else:
                 self._lines.feed(segment)
             self._head = head
-            if len(head) >= HEAD_LINES or len(self._held) >= HEAD_BYTES:
+            if len(head.lines) >= HEAD_LINES or len(self._held) >= HEAD_BYTES:
                 self._held = None
         else:
             self._lines.feed(segment)
@@ -202,8 +198,8 @@ class Growing:
         self._seen.note(hits)
         if not self._clock.dated:
             self._clock = Clock(self._day(self._head, self._tail))
-        placer = self._placer(FileReading(self.name, self.size, place=place(self.name)), self._lines, self._head)
-        return [placer.event(hit, self._clock) for hit in sorted(hits, key=lambda hit: hit.position)]
+        placer = self._placer(FileReading(self.name, self.size, place=self._place), self._lines, self._head)
+        return [placer.event(hit, self._clock) for hit in sorted(hits, key=_position)]
 
     def _pending(self, at: float) -> bytes | None:
         """The line that has no end yet, if it has waited long enough."""
@@ -219,29 +215,33 @@ class Growing:
         # Its number says that it is not the first of the file.
         return [Segment(part.data, part.units, part.offset, part.line, 1) for part in cutter.rest()]
 
-    def _reread(self, data: bytes) -> tuple[Lines, list[Segment], list[str]]:
+    def _reread(self, data: bytes) -> tuple[Lines, list[Segment], Head]:
         """All of it at once, where there is no whole line yet."""
         tail = [*segments(chunks(error_file(data) or data, lambda _: None) if self._raw else [data])]
-        head = head_of(tail[0].units) if tail else []
-        lines = self._new(style_of(head))
+        head = Head(tail[0].units if tail else b"")
+        lines = self._new(head.style)
         for segment in tail:
             lines.feed(segment)
         lines.finish()
         return lines, tail, head
 
-    def _day(self, head: list[str], tail: Sequence[Segment]) -> date:
-        return day_of(self.written, self.name, head, tail)
+    def _day(self, head: Head, tail: Sequence[Segment]) -> date:
+        day = day_of(self.written, self.name, head, tail, self._undated)
+        if day is None:
+            self._undated = self._cutter.offset
+        return day or self.written
 
-    def _placer(self, reading: FileReading, lines: Lines, head: list[str]) -> Placer:
+    def _placer(self, reading: FileReading, lines: Lines, head: Head) -> Placer:
         return Placer(reading, lines, self._seen, head, self.rank, self.alone, self.run, self.one_node)
 
-    def _reading(self, lines: Lines, tail: list[Segment], head: list[str]) -> FileReading:
-        reading = FileReading(self.name, self.size, place=place(self.name))
-        hits = sorted((hit for kept in lines.kept.values() for hit in kept), key=lambda hit: hit.position)
-        self._seen.note(hits)
+    def _reading(self, lines: Lines, tail: list[Segment], head: Head) -> FileReading:
+        reading = FileReading(self.name, self.size, place=self._place)
+        hits = sorted((hit for kept in lines.kept.values() for hit in kept), key=_position)
+        if lines is not self._lines:
+            self._seen.note(hits)
         placer = self._placer(reading, lines, head)
         clock = Clock(self._day(head, tail))
-        reading.first_time = first_time(head, clock.day)
+        reading.first_time = head.time(clock.day)
         reading.events = self._events(hits, placer, clock, (placer.context, dict(lines.ranks)))
         reading.events += placer.last_lines(tail, clock, hits[-1] if hits else None)
         reading.counts = lines.counts()
@@ -255,16 +255,17 @@ class Growing:
         known = self._made if context == self._context else {}
         self._context, self._made = context, {}
         events = []
+        state = (clock.day, clock.last, clock.dated)
         for hit in hits:
-            state = (clock.day, clock.last, clock.dated)
             made = known.get(id(hit))
-            if made is not None and made[1] == state:
-                clock.day, clock.last, clock.dated = made[3]
-            else:
+            if made is None or made[1] != state:
+                clock.day, clock.last, clock.dated = state
                 event = placer.event(hit, clock)
                 made = (hit, state, event, (clock.day, clock.last, clock.dated))
             self._made[id(hit)] = made
             events.append(made[2])
+            state = made[3]
+        clock.day, clock.last, clock.dated = state
         return events
 
 

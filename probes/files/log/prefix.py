@@ -38,6 +38,9 @@ LABELS: tuple[re.Pattern[str], ...] = (
     re.compile(r"[Rr](?:ank|ANK)[ _:=]?(?P<rank>\d+): ?"),
 )
 
+BEGINNINGS = "[(Rr"
+"""What LABELS begin with."""
+
 NCCL = re.compile(r"(?:\[[\d: -]{8,20}\] )?(?P<host>[A-Za-z0-9][\w.-]*):(?P<pid>\d+):\d+ \[(?P<dev>-?\d+)\] ")
 SYSLOG = re.compile(
     r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+) (?P<host>[A-Za-z][\w.-]*) "
@@ -64,7 +67,7 @@ class Prefix:
 
 def split(text: str, style: Style = Style.NONE) -> Prefix:
     """`text` without its labels (at most four, one in another)."""
-    if style is Style.NONE and text[:1] not in "[( Rr":
+    if style is Style.NONE and text[:1] not in BEGINNINGS:
         return _with_host(text, 0, None, None, None, None)
     rank = local = pid = None
     host = None
@@ -75,6 +78,8 @@ def split(text: str, style: Style = Style.NONE) -> Prefix:
         host = found.get("host")
         position = match.end()
     for _ in range(3):
+        if text[position : position + 1] not in BEGINNINGS:
+            break
         for pattern in LABELS:
             if match := pattern.match(text, position):
                 break

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from itertools import chain, islice
+from itertools import islice, takewhile
+from operator import attrgetter
 from pathlib import Path
 
 from doctor.facts.model import Event, Source, Symptom, Value
 from probes.files.log.captures import typed
 from probes.files.log.clock import Clock
+from probes.files.log.head import HEAD_LINES, Head, stated_day
 from probes.files.log.lines import BULK, TRACEBACK, Hit, Lines, Patterns
 from probes.files.log.matcher import Matcher
 from probes.files.log.noise import is_noise
 from probes.files.log.place import Place, place
-from probes.files.log.prefix import Prefix, rank_in, split, style_of
+from probes.files.log.prefix import Prefix, rank_in, split
 from probes.files.log.segments import Segment, segments, text_of
 from probes.files.log.tracebacks import fields_of
 from probes.files.stream import chunks, error_file
 
 LAST_LINE = "log.last_line"
-HEAD_LINES = 60
-HEAD_BYTES = 1 << 16
 TAIL_LINES = 2000
 EPOCH = date(1970, 1, 1)
-OWN_RANK = re.compile(r"\bglobal[_ ]rank[ =:]{1,3}(\d+)\b|\brank=(\d+), ?local_rank=\d+|\bRANK=(\d+)\b")
 
 
 @dataclass(slots=True)
@@ -70,20 +68,20 @@ def read_file(
     reading = FileReading(name, len(source) if isinstance(source, bytes) else source.stat().st_size, place=place(name))
     lines = Lines(name, patterns, matcher, telling, bulk)
     tail: deque[Segment] = deque(maxlen=2)
-    head: list[str] = []
+    head = Head()
     source = error_file(source) or source
     for segment in segments(chunks(source, reading.warnings.append, limit)):
         if segment.number == 0:
-            head = head_of(segment.units)
-            lines.style = style_of(head)
+            head = Head(segment.units)
+            lines.style = head.style
         lines.feed(segment)
         tail.append(segment)
     lines.finish()
     written = datetime.fromtimestamp(source.stat().st_mtime, UTC).date() if isinstance(source, Path) else EPOCH
-    clock = Clock(day_of(written, name, head, tail))
-    hits = sorted((hit for kept in lines.kept.values() for hit in kept), key=lambda hit: hit.position)
+    clock = Clock(day_of(written, name, head, tail) or written)
+    hits = sorted((hit for kept in lines.kept.values() for hit in kept), key=attrgetter("position"))
     placer = Placer(reading, lines, Seen().note(hits), head, rank, alone, run, one_node)
-    reading.first_time = first_time(head, clock.day)
+    reading.first_time = head.time(clock.day)
     reading.events = [placer.event(hit, clock) for hit in hits]
     reading.events += placer.last_lines(tail, clock, hits[-1] if hits else None)
     reading.counts = lines.counts()
@@ -94,23 +92,13 @@ def read_file(
     return reading
 
 
-def head_of(units: bytes) -> list[str]:
-    """The first lines, which tell the labels and the date."""
-    return [text_of(unit[:512]) for unit in units[:HEAD_BYTES].split(b"\n", HEAD_LINES)[:HEAD_LINES]]
-
-
-def first_time(head: list[str], day: date) -> float | None:
-    return next((t for line in head[:20] if (t := Clock(day).read(line)) is not None), None)
-
-
-def day_of(written: date, name: str, head: list[str], tail: Sequence[Segment]) -> date:
-    """The date to complete times with: the first that the log states, or that of the file."""
-    clock = Clock(written)
-    for line in chain(head, (found.text for found, _ in islice(_backwards(name, tail), HEAD_LINES))):
-        clock.read(line)
-        if clock.dated:
-            return clock.day
-    return written
+def day_of(written: date, name: str, head: Head, tail: Sequence[Segment], since: int = 0) -> date | None:
+    """The first date that the log states, for times without one: at its beginning, else near its end. Of the end only
+    the lines from position `since` on are looked at."""
+    if (day := head.day(written)) is not None:
+        return day
+    last = takewhile(lambda found: found[1] >= since, islice(_backwards(name, tail), HEAD_LINES))
+    return stated_day((source.text for source, _ in last), written)
 
 
 @dataclass(slots=True)
@@ -139,7 +127,7 @@ class Placer:
         reading: FileReading,
         lines: Lines,
         seen: Seen,
-        head: list[str],
+        head: Head,
         rank: int | None,
         alone: bool,
         run: str,
@@ -152,11 +140,10 @@ class Placer:
         reading.rank = reading.place.rank
         # In the one log of a whole job a single named rank is not the rank of all other lines.
         if reading.rank is None and not alone:
-            own = {int(next(n for n in match.groups() if n)) for line in head for match in OWN_RANK.finditer(line)}
-            ranks = {known for known, _ in lines.ranks.values()} or own
+            ranks = {known for known, _ in lines.ranks.values()} or head.ranks
             reading.rank = next(iter(ranks)) if len(ranks) == 1 else None if ranks else rank
         reading.host = next(iter(hosts)) if len(hosts) == 1 else None if hosts else reading.place.host
-        self._mixed = seen.labels or any(split(line, lines.style).label for line in head)
+        self._seen, self._head = seen, head
         self._local = next(iter(locals_)) if len(locals_) == 1 else None if locals_ else reading.place.local_rank
 
     @property
@@ -238,6 +225,7 @@ class Placer:
         step, phase = (last.step, last.phase) if last else (None, "start")
         found: dict[int | str, Event] = {}
         spare: Event | None = None
+        mixed = self._seen.labels or self._head.labelled
         for source, position in _backwards(self._reading.name, tail):
             prefix = split(source.text, self._lines.style)
             rank = self._rank(prefix, {})
@@ -252,7 +240,7 @@ class Placer:
                 spare = event
                 continue
             found[key] = event
-            if not self._mixed or self._reading.place.rank is not None:
+            if not mixed or self._reading.place.rank is not None:
                 break
         return list(found.values()) or ([spare] if spare else [])
 

@@ -57,7 +57,9 @@ def clean(data: bytes) -> bytes:
 
 def text_of(unit: bytes) -> str:
     """A unit as text: invalid UTF-8 replaced, control and bidirectional-override characters dropped."""
-    return unit.decode("utf-8", "replace").translate(CONTROLS).rstrip()
+    text = unit.decode("utf-8", "replace")
+    # Nearly all lines are free of control characters, which is told in a third of the time.
+    return (text if text.isprintable() else text.translate(CONTROLS)).rstrip()
 
 
 class Cutter:

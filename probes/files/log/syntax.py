@@ -35,7 +35,8 @@ def detection(pattern: bytes) -> bytes:
 def may_explode(pattern: bytes) -> bool:
     """May trying all ways to match `pattern` take time that is exponential, or worse than quadratic, in the line?
 
-    So it is said of a repeated group that holds a repetition or a choice, as in `(a+)+`, and of many `.*`.
+    So it is said of a repeated group that holds a repetition or a choice, as in `(a+)+`, and of many `.*`. Of these
+    each optional group at the end counts by itself: whether it matches or not, nothing before it is tried again.
     """
     opened: list[int] = []
     for token in TOKEN.finditer(pattern):
@@ -45,7 +46,18 @@ def may_explode(pattern: bytes) -> bool:
             begin = opened.pop()
             if REPEATED.match(pattern, token.end()) and CHOICE.search(pattern, begin, token.start()):
                 return True
-    return len(UNBOUNDED.findall(pattern)) > MOST_UNBOUNDED
+    return any(len(UNBOUNDED.findall(part)) > MOST_UNBOUNDED for part in _tried_alone(pattern))
+
+
+def _tried_alone(pattern: bytes) -> Iterator[bytes]:
+    """The optional parts at the end of a pattern, and what stands before them."""
+    end = len(pattern)
+    for start, atom_end, after in reversed(_atoms(pattern) if len(_branches(pattern)) == 1 else ()):
+        if pattern[atom_end:after] not in OPTIONAL:
+            break
+        yield pattern[start:after]
+        end = start
+    yield pattern[:end]
 
 
 def telling_part(pattern: bytes) -> bytes:
