@@ -14,7 +14,7 @@ from doctor.facts.model import Event, Fact, Source
 from doctor.facts.store import FactStore
 from doctor.facts.vitals.pulse import allowed
 from doctor.facts.vitals.stream import BEATS, OF_INTEREST, Stream
-from doctor.facts.vitals.tell import fact, memory, straggler, trends
+from doctor.facts.vitals.tell import fact, lockstep, memory, straggler, trends
 
 NEEDS = (
     *(f"event:{name}" for name in sorted(OF_INTEREST)),
@@ -29,7 +29,7 @@ GIVES = (
     *("live.memory_creep", "live.memory_used", "live.memory_gained", "live.memory_limit"),
     *("live.host_memory_creep", "live.host_memory_used", "live.host_memory_gained", "live.memory_steps_left"),
     *("live.memory_time_left", "live.host_memory_steps_left", "live.host_memory_time_left"),
-    *("live.slow_rank", "live.slow_rank_ratio", "live.slow_rank_of"),
+    *("live.slow_rank", "live.slow_rank_ratio", "live.slow_rank_of", "live.lockstep"),
 )
 NCCL, OTHERS = 600.0, 1800.0
 """Seconds. Time-outs of process groups unless set: NCCL (torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp,
@@ -74,6 +74,7 @@ def _saved(store: FactStore) -> Iterator[Fact]:
             yield from trends(entity, max(streams, key=lambda stream: stream.pulse.beats))
             yield from memory(entity, streams)
             yield from straggler(streams)
+            yield from lockstep(entity, streams)
 
 
 def time_out(store: FactStore) -> tuple[float, bool, Source | None]:

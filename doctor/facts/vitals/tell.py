@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from statistics import median
 
 from doctor.facts.model import Fact, Quality, Source, Value
 from doctor.facts.vitals.growth import Growth
+from doctor.facts.vitals.outlier import RANKS, outlier
 from doctor.facts.vitals.robust import spread
 from doctor.facts.vitals.stream import Stream
 from doctor.facts.vitals.trends import Trends
@@ -21,10 +22,10 @@ APART = 6.0
 PART = 0.1
 """Waiting for data counts from this share of a step."""
 ENOUGH = 8
-RANKS = 3
-"""Fewer ranks have no usual value that one of them could differ from."""
 BLOCK = 16
 """Steps of which the share of waiting is taken at once: a loader that runs empty stops few steps for long."""
+MOST_TIMES = 1000.0
+"""More is not told: the others take no time at all."""
 TIMED = {"data": "waiting for data", "compute": "forward pass", "own": "step"}
 """What ranks print of their own, the most telling first: all wait for the slowest, so whole steps are mostly alike."""
 
@@ -112,32 +113,55 @@ def _creeping(prefix: str, entity: str, growths: Sequence[tuple[Stream, Growth]]
 def straggler(streams: Sequence[Stream]) -> Iterator[Fact]:
     """The rank whose own times lie above those of the others, where ranks print their own."""
     ranked = {stream.rank: stream for stream in streams if stream.rank is not None}
-    for measure in TIMED:
-        middles = {
-            rank: median(values)
-            for rank, stream in ranked.items()
-            if len(values := list(getattr(stream.trends, measure))[-BLOCK:]) >= ENOUGH
-        }
-        if len(middles) < RANKS:
-            continue
-        slowest = max(middles, key=lambda rank: middles[rank])
-        others = [value for rank, value in middles.items() if rank != slowest]
-        usual, most = median(others), middles[slowest]
-        if most < SLOW * usual or most <= usual + APART * spread(others, usual):
-            continue
-        steps = ranked[slowest].trends.own
-        if measure == "data" and (not steps or most - usual < PART * median(steps)):
-            continue
-        if max(others) > usual + (most - usual) / 2:
-            continue  # not one rank: they are spread out
-        where = f"rank:{slowest}"
-        sources = [ranked[slowest].last]
-        yield fact("live.slow_rank", True, where, sources)
-        yield fact("live.slow_rank_ratio", round(most / usual, 2) if usual > 0 else 1000.0, where, sources)
-        yield fact(
-            "live.slow_rank_of",
-            TIMED[measure],
-            where,
-            sources,
-        )
-        return
+    for measure, name in TIMED.items():
+        found = _sudden(ranked, measure) or _lasting(ranked, measure)
+        if found is not None:
+            rank, ratio = found
+            where, sources = f"rank:{rank}", [ranked[rank].last]
+            yield fact("live.slow_rank", True, where, sources)
+            yield fact("live.slow_rank_ratio", round(min(ratio, MOST_TIMES), 2), where, sources)
+            yield fact("live.slow_rank_of", name, where, sources)
+            return
+
+
+def lockstep(entity: str, streams: Sequence[Stream]) -> Iterator[Fact]:
+    """Do ranks print steps, and nothing that would tell which of them the others wait for?"""
+    ranked = [stream for stream in streams if stream.rank is not None]
+    if ranked and not any(stream.trends.data or stream.trends.compute for stream in ranked):
+        yield fact("live.lockstep", True, entity, [ranked[0].last])
+
+
+def sudden(streams: Sequence[Stream]) -> int | None:
+    """The rank that has become far slower than the others within the last few steps."""
+    ranked = {stream.rank: stream for stream in streams if stream.rank is not None}
+    return next((found[0] for measure in TIMED if (found := _sudden(ranked, measure)) is not None), None)
+
+
+def _sudden(ranked: Mapping[int, Stream], measure: str) -> tuple[int, float] | None:
+    own = {rank: getattr(stream.trends, measure) for rank, stream in ranked.items()}
+    steps = [stream.trends.own[-1] for stream in ranked.values() if stream.trends.own]
+    if measure == "data" and not steps:
+        return None
+    return outlier(own, PART * median(steps) if steps else 0.0)
+
+
+def _lasting(ranked: Mapping[int, Stream], measure: str) -> tuple[int, float] | None:
+    """A rank that lies above the others by the median of the last steps, also where it always did."""
+    middles = {
+        rank: median(values)
+        for rank, stream in ranked.items()
+        if len(values := list(getattr(stream.trends, measure))[-BLOCK:]) >= ENOUGH
+    }
+    if len(middles) < RANKS:
+        return None
+    slowest = max(middles, key=lambda rank: middles[rank])
+    others = [value for rank, value in middles.items() if rank != slowest]
+    usual, most = median(others), middles[slowest]
+    if most < SLOW * usual or most <= usual + APART * spread(others, usual):
+        return None
+    steps = ranked[slowest].trends.own
+    if measure == "data" and (not steps or most - usual < PART * median(steps)):
+        return None
+    if max(others) > usual + (most - usual) / 2:
+        return None  # not one rank: they are spread out
+    return slowest, most / usual if usual > 0 else MOST_TIMES

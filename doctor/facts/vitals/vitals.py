@@ -31,6 +31,7 @@ class Vitals:
     def __init__(self) -> None:
         self._streams: dict[tuple[str, str, int | None], Stream] = {}
         self._failed: dict[str, float] = {}
+        self._slow: dict[str, int | None] = {}
 
     def see(self, events: Iterable[Event], at: float) -> None:
         """Take note of `events`, which were read at `at`."""
@@ -45,6 +46,14 @@ class Vitals:
                 self._make_room()
                 stream = self._streams[key] = Stream(event.run, event.source.path, event.rank, at)
             stream.take(event, at)
+
+    def sudden(self) -> bool:
+        """Has a rank become far slower than the others since this was asked last? What tells of it need not wait."""
+        runs: dict[str, list[Stream]] = defaultdict(list)
+        for stream in self._streams.values():
+            runs[stream.run].append(stream)
+        before, self._slow = self._slow, {run: tell.sudden(streams) for run, streams in runs.items()}
+        return any(rank is not None and rank != before.get(run) for run, rank in self._slow.items())
 
     def _make_room(self) -> None:
         if len(self._streams) >= MOST_STREAMS:
@@ -75,6 +84,7 @@ class Vitals:
         yield from tell.trends(entity, main)
         yield from tell.memory(entity, streams)
         yield from tell.straggler(streams)
+        yield from tell.lockstep(entity, streams)
         stepping = [stream for stream in streams if stream.stepping]
         if over or not stepping or any(stream.over for stream in streams):
             return

@@ -126,6 +126,9 @@ class Vitals(Protocol):
     def facts(self, now: float) -> Iterable[Fact]:
         """The `live.*` facts as they stand at `now`."""
 
+    def sudden(self) -> bool:
+        """Is there something since this was asked last that should be judged at once?"""
+
 
 class Listener(Protocol):
     """Is told of everything said; what it does must neither block nor raise."""

@@ -95,7 +95,7 @@ class Watch:
             turned.heard.append(Heard(piece.path, self._living.lines - lines, len(piece.data), at))
             self.heard_at = at
         if turn.pieces:
-            self._pace.heard(serious)
+            self._pace.heard(serious or self._vitals.sudden())
         if self._living.ripe(at) or self._living.changed(at) or self._teller.waits():
             self._pace.heard(True)
         if self.report is not None:

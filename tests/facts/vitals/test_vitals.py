@@ -196,3 +196,32 @@ def test_a_checkpoint_is_timed() -> None:
     facts = known(list(vitals.facts(471.0)))
     assert facts["live.save_time", "job"] == 420.0
     assert facts["live.save_share", "job"] == 0.7
+
+
+def played(vitals: Vitals, steps: range, slow: float, own: str = "data_time_s") -> list[bool]:
+    """Four ranks, the data of rank 2 takes `slow`; whether something sudden was told after each step."""
+    told = []
+    for number in steps:
+        for rank in range(4):
+            fields: dict[str, Value] = {"step": number, "step_time_s": 0.5}
+            if own:
+                fields[own] = slow if rank == 2 else 0.001
+            vitals.see([event("progress.step", number, f"rank{rank}.log", rank, **fields)], 0.5 * number)
+        told.append(vitals.sudden())
+    return told
+
+
+def test_a_rank_that_becomes_far_slower_is_judged_at_once_and_once() -> None:
+    vitals = Vitals()
+    assert not any(played(vitals, range(1, 60), 0.001))
+    assert played(vitals, range(60, 68), 0.4) == [False, False, False, True, False, False, False, False]
+    facts = known(list(vitals.facts(34.0)))
+    assert facts["live.slow_rank", "rank:2"] is True
+    assert facts["live.slow_rank_of", "rank:2"] == "waiting for data"
+
+
+def test_times_of_whole_steps_do_not_tell_who_is_slow() -> None:
+    for own, alike in (("", True), ("data_time_s", None)):
+        vitals = Vitals()
+        played(vitals, range(1, 60), 0.001, own)
+        assert known(list(vitals.facts(30.0))).get(("live.lockstep", "job")) is alike

@@ -112,9 +112,13 @@ def test_a_hang_is_told_before_the_time_out_strikes(run: Start, how: str) -> Non
     assert time.time() - last < 60
 
 
-def test_a_rank_that_becomes_slow(run: Start) -> None:
+def test_a_rank_that_becomes_slow_is_named_with_what_it_waits_for(run: Start) -> None:
     job = run("slow", 60, 400, 60)
-    assert job.until(120, Kind.NEW, rules=("LIV003", "LIV011")) is not None
+    said = job.until(120, Kind.NEW)
+    assert said is not None and said.finding is not None
+    assert said.finding.rule.id == "LIV011"
+    assert said.entities == ("rank:2",)
+    assert "waiting for data" in said.finding.outcomes[0].note.en
 
 
 def test_a_rank_whose_host_memory_grows(run: Start) -> None:
