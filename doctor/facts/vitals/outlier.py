@@ -22,8 +22,8 @@ def outlier(own: Mapping[int, Sequence[float]], least: float) -> tuple[int, floa
     """The rank that stands out in the last steps, and its time over that of the others; None if there is none.
 
     `own` holds each rank's own seconds of the last steps, in order; `least` is by how many seconds more than the others
-    a rank has to take. Where one rank of R stood out in a share f of the steps before, and once more in the step after in
-    a share g of these cases, K steps in a row of one rank come by chance with f g^(K - 1). f is taken as
+    a rank has to take. Where one rank of R stood out in a share f of the steps before, and once more in the step after
+    in a share g of these cases, K steps in a row of one rank come by chance with f g^(K - 1). f is taken as
     (seen + 1) / (steps + 1), g as at least f / R, so that a short history asks for a longer row, and so does one in
     which ranks stood out now and then.
     """
