@@ -33,6 +33,11 @@ JUMP = 0.2
 LINEAR = 0.9
 """Least coefficient of determination of a straight line."""
 
+IN_USE = frozenset(
+    ("allocated_gb", "used_gb", "memory_gib", "memory_allocated", "memory", "host_used", "allocated", "used")
+)
+"""What lines call the bytes in use."""
+
 Sample: TypeAlias = tuple[float, float, Event]
 
 
@@ -75,6 +80,8 @@ def _samples(events: Sequence[Event]) -> Iterator[Sample]:
 
 def bytes_in_use(event: Event) -> float | None:
     """Bytes that a sample shows, whatever unit it was printed in; a number without a unit is taken as GiB."""
+    if IN_USE.isdisjoint(event.fields):
+        return None
     for name, unit in (("allocated_gb", 1024.0**3), ("used_gb", 1024.0**3), ("memory_gib", 1024.0**3)):
         if (value := number(event, name)) is not None:
             return value * unit

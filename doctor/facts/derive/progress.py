@@ -41,6 +41,7 @@ SERIES = (
     "megatron.memory",
 )
 """The lines that a run's progress is read from."""
+NUMBERS = (int, float)
 BUSY = 0.3
 """Utilisation from which a snapshot of nvidia-smi is taken for one of the running job."""
 
@@ -96,7 +97,7 @@ def number(event: Event, *names: str) -> float | None:
     """The first of the fields `names` that holds a finite number."""
     for name in names:
         value = event.fields.get(name)
-        if isinstance(value, int | float) and isfinite(value):
+        if value is not None and isinstance(value, NUMBERS) and isfinite(value):
             return float(value)
     return None
 

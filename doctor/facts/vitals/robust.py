@@ -62,6 +62,7 @@ class Shift:
     count: int = 0
     score: float = 0.0
     middle: float = 0.0
+    """Median of the reference, and `scale` its sigma, as soon as it is whole."""
     scale: float = 0.0
     onset: Source | None = None
     last: Source | None = None
@@ -75,9 +76,10 @@ class Shift:
             return
         if len(self.reference) < REFERENCE:
             self.reference.append(value)
-            self.middle = median(self.reference)
-            self.scale = max(spread(self.reference, self.middle), LEAST_SCALE * abs(self.middle))
             self.usual = source
+            if len(self.reference) == REFERENCE:
+                self.middle = median(self.reference)
+                self.scale = max(spread(self.reference, self.middle), LEAST_SCALE * abs(self.middle))
             return
         self.last = source
         self.recent.append(value)
@@ -91,9 +93,8 @@ class Shift:
     @property
     def now(self) -> float | None:
         """The median of the last values; before there are any beyond the reference, that of the reference."""
-        if self.recent:
-            return median(self.recent)
-        return self.middle if self.reference else None
+        values = self.recent or self.reference
+        return median(values) if values else None
 
     @property
     def ratio(self) -> float | None:

@@ -86,7 +86,7 @@ class Trends:
                 self.pace.see(seconds, source)
                 self.own.append(seconds)
         for name in RATES:
-            if (rate := number(event, name)) is not None and rate > 0:
+            if name in event.fields and (rate := number(event, name)) is not None and rate > 0:
                 self.rates.setdefault(name, Shift(SLOWER, rises=False)).see(rate, source)
         waited = number(event, "data_time_s", "data_time")
         if waited is not None:
@@ -108,7 +108,8 @@ class Trends:
     def _gradient(self, norm: float, event: Event) -> None:
         usual = self.gradients
         self.normed += 1
-        if len(usual) >= WINDOW // 2:
+        # The least of them costs less to find than the median, and rules out nearly all.
+        if len(usual) >= WINDOW // 2 and norm > SPIKE * min(usual):
             middle = median(usual)
             if norm > SPIKE * middle and norm > middle + SIGMAS * spread(usual, middle):
                 self.spikes.append((self.normed, norm / middle if middle > 0 else norm, event.source))

@@ -10,6 +10,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 from doctor.facts.model import EventSpec, Source, Symptom
@@ -45,6 +46,7 @@ BUILT_IN = (
 )
 COMM = re.compile(r"comm 0x[0-9a-f]+ rank (\d+) nranks (\d+)")
 TRACEBACK = "python.traceback"
+_position = itemgetter(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,17 +240,21 @@ class Lines:
         self._skipped = {}
         for _, (segment, found) in sorted(waiting.items()):
             tail = segment.tail(TAIL)
-            if not found.issubset({index for index, _ in self.matcher.scan(tail.units, found)}):
-                tail = segment
+            hits = [*self.matcher.scan(tail.units, found)]
+            if len(tail.data) < len(segment.data) and not found.issubset(index for index, _ in hits):
+                tail, hits = segment, [*self.matcher.scan(segment.units, found)]
             for index in found:
                 self._missed[index] -= len(tail.data)
-            self._read(tail, found)
+            self._take(tail, hits)
 
-    def _read(self, segment: Segment, found: Collection[int] | None = None) -> None:
+    def _read(self, segment: Segment, found: Collection[int] | None) -> None:
+        self._take(segment, self.matcher.scan(segment.units, found))
+
+    def _take(self, segment: Segment, hits: Iterable[tuple[int, int]]) -> None:
         by_unit: dict[int, set[int]] = defaultdict(set)
         units = segment.units
         start = end = -1
-        for index, position in sorted(self.matcher.scan(units, found), key=_position):
+        for index, position in sorted(hits, key=_position):
             if not start < position <= end:
                 start, end = segment.unit(position - 1)
             by_unit[start].add(index)
@@ -384,10 +390,6 @@ class Lines:
         self.kept[name].add(hit, key)
         if self.fresh is not None:
             self.fresh.append(hit)
-
-
-def _position(hit: tuple[int, int]) -> int:
-    return hit[1]
 
 
 def _step(raw: bytes | None, before: int | None) -> int | None:

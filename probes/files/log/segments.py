@@ -44,7 +44,9 @@ class Segment:
 
     def tail(self, size: int) -> Segment:
         """The last lines, of about `size` bytes together."""
-        cut = self.units.rfind(b"\n", 0, max(0, len(self.units) - size)) + 1
+        if len(self.units) <= size:
+            return self
+        cut = self.units.rfind(b"\n", 0, len(self.units) - size) + 1
         return Segment(self.data[cut:], self.units[cut:], self.offset + cut, self.line_at(cut), self.number)
 
 
