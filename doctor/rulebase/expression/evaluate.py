@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import operator
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from doctor.facts.model import Fact
 from doctor.facts.units import CONSTANTS
+from doctor.rulebase.expression.functions import FUNCTIONS, QUANTIFIERS
 from doctor.rulebase.expression.parse import dotted_name, parse, quantifies
 
 
@@ -50,7 +50,7 @@ class Evaluation:
 def evaluate(text: str, lookup: Lookup) -> Evaluation:
     """The value of `text`, which `check` has passed, over `lookup`."""
     trace = _Trace({}, {}, {})
-    value = _Evaluator(trace).value(parse(text), lookup)
+    value = _compiled(text)(lookup, trace)
     return Evaluation(value, tuple(trace.used.values()), tuple(trace.missing), tuple(trace.places))
 
 
@@ -61,6 +61,9 @@ class _Trace:
     places: dict[str, None]
 
 
+_Term: TypeAlias = Callable[[Lookup, _Trace], Any]
+"""What a part of an expression becomes, since it is evaluated for many entities and events."""
+
 _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -68,7 +71,7 @@ _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
+    ast.Pow: lambda left, right: left**right if abs(right) <= MAX_POWER else None,
 }
 _COMPARISON: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
@@ -83,201 +86,189 @@ _COMPARISON: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 MAX_POWER = 64
 
 
-class _Evaluator:
-    def __init__(self, trace: _Trace) -> None:
-        self.trace = trace
+@lru_cache(maxsize=4096)
+def _compiled(text: str) -> _Term:
+    return _term(parse(text))
 
-    def value(self, node: ast.expr, lookup: Lookup) -> Any | None:
-        match node:
-            case ast.Constant():
-                return node.value
-            case ast.List() | ast.Tuple():
-                return tuple(self.value(element, lookup) for element in node.elts)
-            case ast.BoolOp():
-                return self._logic(node, lookup)
-            case ast.UnaryOp():
-                return self._unary(node, lookup)
-            case ast.BinOp():
-                return self._arithmetic(node, lookup)
-            case ast.Compare():
-                return self._compare(node, lookup)
-            case ast.Call():
-                return self._call(node, lookup)
-        return self._name(dotted_name(node) or "", lookup)
 
-    def _name(self, name: str, lookup: Lookup) -> Any | None:
-        if name in CONSTANTS:
-            return CONSTANTS[name][0]
-        if name in ("true", "false"):
-            return name == "true"
+def _term(node: ast.expr) -> _Term:
+    match node:
+        case ast.Constant():
+            return _constant(node.value)
+        case ast.List() | ast.Tuple():
+            elements = _terms(node.elts)
+            return lambda lookup, trace: tuple([element(lookup, trace) for element in elements])
+        case ast.BoolOp():
+            return _logic(isinstance(node.op, ast.Or), _terms(node.values))
+        case ast.UnaryOp():
+            return _unary(operator.not_ if isinstance(node.op, ast.Not) else operator.neg, _term(node.operand))
+        case ast.BinOp():
+            return _arithmetic(_ARITHMETIC[type(node.op)], _term(node.left), _term(node.right))
+        case ast.Compare():
+            return _compare(_term(node.left), [_COMPARISON[type(op)] for op in node.ops], _terms(node.comparators))
+        case ast.Call():
+            return _call(node)
+    return _name(dotted_name(node) or "")
+
+
+def _terms(nodes: Iterable[ast.expr]) -> list[_Term]:
+    return [_term(node) for node in nodes]
+
+
+def _constant(value: object) -> _Term:
+    return lambda lookup, trace: value
+
+
+def _name(name: str) -> _Term:
+    if name in CONSTANTS:
+        return _constant(CONSTANTS[name][0])
+    if name in ("true", "false"):
+        return _constant(name == "true")
+    return _known(name)
+
+
+def _known(name: str) -> _Term:
+    """A field of the event, else a fact."""
+
+    def value(lookup: Lookup, trace: _Trace) -> Any | None:
         field = lookup.field(name)
         if field is not None:
             return field
         fact = lookup.fact(name)
         if fact is None:
-            self.trace.missing[name] = None
+            trace.missing[name] = None
             return None
-        self.trace.used[(fact.name, fact.entity)] = fact
+        trace.used[(fact.name, fact.entity)] = fact
         return fact.value
 
-    def _logic(self, node: ast.BoolOp, lookup: Lookup) -> bool | None:
-        """Kleene: a deciding value wins over unknown, whatever the order."""
-        decides = isinstance(node.op, ast.Or)
+    return value
+
+
+def _logic(decides: bool, operands: Sequence[_Term]) -> _Term:
+    """Kleene: a deciding value (true for `or`) wins over unknown, whatever the order."""
+
+    def value(lookup: Lookup, trace: _Trace) -> bool | None:
         unknown = False
-        for operand in node.values:
-            value = self.value(operand, lookup)
-            if value is None:
+        for operand in operands:
+            one = operand(lookup, trace)
+            if one is None:
                 unknown = True
-            elif bool(value) is decides:
+            elif bool(one) is decides:
                 return decides
         return None if unknown else not decides
 
-    def _unary(self, node: ast.UnaryOp, lookup: Lookup) -> Any | None:
-        """What holds somewhere inside a `not` is no place where the whole holds."""
-        before = dict(self.trace.places)
-        inner = self.value(node.operand, lookup)
-        self.trace.places = before
-        return None if inner is None else (not inner if isinstance(node.op, ast.Not) else -inner)
+    return value
 
-    def _arithmetic(self, node: ast.BinOp, lookup: Lookup) -> Any | None:
-        left, right = self.value(node.left, lookup), self.value(node.right, lookup)
-        if left is None or right is None:
-            return None
-        if isinstance(node.op, ast.Pow) and abs(right) > MAX_POWER:
+
+def _unary(apply: Callable[[Any], Any], operand: _Term) -> _Term:
+    """What holds somewhere inside a `not` is no place where the whole holds."""
+
+    def value(lookup: Lookup, trace: _Trace) -> Any | None:
+        before = trace.places.copy()
+        inner = operand(lookup, trace)
+        trace.places = before
+        return None if inner is None else apply(inner)
+
+    return value
+
+
+def _arithmetic(apply: Callable[[Any, Any], Any], left: _Term, right: _Term) -> _Term:
+    def value(lookup: Lookup, trace: _Trace) -> Any | None:
+        first, second = left(lookup, trace), right(lookup, trace)
+        if first is None or second is None:
             return None
         try:
-            return _ARITHMETIC[type(node.op)](left, right)
+            return apply(first, second)
         except (ZeroDivisionError, OverflowError, TypeError):
             return None
 
-    def _compare(self, node: ast.Compare, lookup: Lookup) -> bool | None:
+    return value
+
+
+def _compare(first: _Term, operators: Sequence[Callable[[Any, Any], bool]], others: Sequence[_Term]) -> _Term:
+    links = tuple(zip(operators, others, strict=True))
+
+    def value(lookup: Lookup, trace: _Trace) -> bool | None:
         result: bool | None = True
-        left = self.value(node.left, lookup)
-        for op, right_node in zip(node.ops, node.comparators, strict=True):
-            right = self.value(right_node, lookup)
+        left = first(lookup, trace)
+        for holds, other in links:
+            right = other(lookup, trace)
             if left is None or right is None:
                 result = None
             else:
                 try:
-                    holds = _COMPARISON[type(op)](left, right)
+                    if not holds(left, right):
+                        return False
                 except TypeError:
                     return None
-                if not holds:
-                    return False
             left = right
         return result
 
-    def _call(self, node: ast.Call, lookup: Lookup) -> Any | None:
-        function = dotted_name(node.func) or ""
-        if quantifies(node):
-            kind = node.args[0].id if isinstance(node.args[0], ast.Name) else ""
-            if function == "any":
-                inside = list(lookup.inner(kind))
-                values = self._each(node.args[1], inside)
-                self.trace.places |= {one.entity: None for one, value in zip(inside, values, strict=True) if value}
-                return _any(values)
-            return _QUANTIFIERS[function]([self.value(node.args[1], inner) for inner in lookup.inner(kind)])
-        if function in ("seen", "count", "ranks") and isinstance(node.args[0], ast.Constant):
-            name = str(node.args[0].value)
-            count = lookup.event_ranks(name) if function == "ranks" else lookup.event_count(name)
-            if count is None:
-                self.trace.missing[f"event:{name}"] = None
-            return None if count is None else (count > 0 if function == "seen" else count)
-        if function == "distinct":
-            return lookup.distinct(dotted_name(node.args[0]) or "")
-        if function in ("known", "fact"):
-            first = node.args[0]
-            name = str(first.value) if isinstance(first, ast.Constant) else dotted_name(first) or ""
-            if function == "fact":
-                return self._name(name, lookup)
-            return lookup.field(name) is not None or lookup.fact(name) is not None
-        arguments = [self.value(argument, lookup) for argument in node.args]
-        if any(argument is None for argument in arguments):
-            return None
-        return _FUNCTIONS[function](*arguments)
+    return value
 
-    def _each(self, node: ast.expr, lookups: Iterable[Lookup]) -> list[Any | None]:
-        """The value for each; where some hold, only what these were computed from is used: it is what proves it."""
-        before, proof, rest = self.trace.used, dict[tuple[str, str], Fact](), dict[tuple[str, str], Fact]()
+
+def _call(node: ast.Call) -> _Term:
+    function = dotted_name(node.func) or ""
+    if quantifies(node):
+        kind, inside = dotted_name(node.args[0]) or "", _term(node.args[1])
+        return _somewhere(kind, inside) if function == "any" else _over(function, kind, inside)
+    if function in ("seen", "count", "ranks") and isinstance(node.args[0], ast.Constant):
+        return _events(function, str(node.args[0].value))
+    if function == "distinct":
+        name = dotted_name(node.args[0]) or ""
+        return lambda lookup, trace: lookup.distinct(name)
+    if function in ("known", "fact"):
+        first = node.args[0]
+        name = str(first.value) if isinstance(first, ast.Constant) else dotted_name(first) or ""
+        if function == "fact":
+            return _name(name)
+        return lambda lookup, trace: lookup.field(name) is not None or lookup.fact(name) is not None
+    return _applied(FUNCTIONS[function], _terms(node.args))
+
+
+def _over(function: str, kind: str, inside: _Term) -> _Term:
+    choose = QUANTIFIERS[function]
+    return lambda lookup, trace: choose([inside(inner, trace) for inner in lookup.inner(kind)])
+
+
+def _somewhere(kind: str, inside: _Term) -> _Term:
+    """`any` over the entities of `kind`. Where some hold, only what these were computed from is used: it is what
+    proves it."""
+    choose = QUANTIFIERS["any"]
+
+    def value(lookup: Lookup, trace: _Trace) -> bool | None:
+        before, proof, rest = trace.used, dict[tuple[str, str], Fact](), dict[tuple[str, str], Fact]()
         values: list[Any | None] = []
-        for lookup in lookups:
-            self.trace.used = {}
-            values.append(self.value(node, lookup))
-            (proof if values[-1] else rest).update(self.trace.used)
-        self.trace.used = before | (proof or rest)
-        return values
+        places: list[str] = []
+        for inner in lookup.inner(kind):
+            trace.used = {}
+            one = inside(inner, trace)
+            values.append(one)
+            if one:
+                places.append(inner.entity)
+            (proof if one else rest).update(trace.used)
+        trace.used = before | (proof or rest)
+        trace.places.update(dict.fromkeys(places))
+        holds: bool | None = choose(values)
+        return holds
+
+    return value
 
 
-def version(text: str) -> tuple[int, ...]:
-    """The leading numbers of a version such as `2.21.5+cuda12.4`: (2, 21, 5)."""
-    found = re.match(r"\D*(\d+(?:\.\d+)*)", text)
-    return tuple(int(part) for part in found[1].split(".")) if found else ()
+def _events(function: str, name: str) -> _Term:
+    def value(lookup: Lookup, trace: _Trace) -> bool | int | None:
+        count = lookup.event_ranks(name) if function == "ranks" else lookup.event_count(name)
+        if count is None:
+            trace.missing[f"event:{name}"] = None
+            return None
+        return count > 0 if function == "seen" else count
+
+    return value
 
 
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+def _applied(function: Callable[..., Any], arguments: Sequence[_Term]) -> _Term:
+    def value(lookup: Lookup, trace: _Trace) -> Any | None:
+        values = [argument(lookup, trace) for argument in arguments]
+        return None if None in values else function(*values)
 
-
-@lru_cache(maxsize=1024)
-def _regex(pattern: str) -> Callable[[str], bool]:
-    """A search for `pattern`, in linear time where re2 takes it: neither rule nor text is trusted."""
-    try:
-        import re2
-
-        options = re2.Options()
-        options.log_errors = False
-        linear = re2.compile(pattern, options)
-    except Exception:  # re2 is absent, or raises its own kind of error for what it does not take
-        backtracking = re.compile(pattern)
-        return lambda text: backtracking.search(text) is not None
-    return lambda text: linear.search(text.encode("utf-8", "replace").decode()) is not None
-
-
-def _contains(haystack: str | tuple[str, ...], needle: str) -> bool:
-    return needle in haystack
-
-
-_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "contains": _contains,
-    "matches": lambda text, pattern: _regex(pattern)(text),
-    "startswith": lambda text, prefix: text.startswith(prefix),
-    "lower": lambda text: text.lower(),
-    "version": version,
-    "number": _number,
-    "len": len,
-    "abs": abs,
-    "round": round,
-    "min": min,
-    "max": max,
-}
-
-
-def _any(values: list[Any | None]) -> bool | None:
-    return True if any(values) else None if None in values else False
-
-
-def _all(values: list[Any | None]) -> bool | None:
-    if any(value is not None and not value for value in values):
-        return False
-    return None if None in values or not values else True
-
-
-def _extreme(pick: Callable[[list[Any]], Any]) -> Callable[[list[Any | None]], Any | None]:
-    def choose(values: list[Any | None]) -> Any | None:
-        known = [value for value in values if value is not None]
-        return pick(known) if known else None
-
-    return choose
-
-
-_QUANTIFIERS: Mapping[str, Callable[[list[Any | None]], Any | None]] = {
-    "any": _any,
-    "all": _all,
-    "count": lambda values: sum(1 for value in values if value),
-    "max": _extreme(max),
-    "min": _extreme(min),
-    "sum": _extreme(sum),
-}
+    return value
