@@ -16,9 +16,12 @@ from typing import Any
 
 import hyperscan
 
-from probes.files.log.kept import write
+from probes.files.log.kept import forget, write
 from probes.files.log.locate import Locator
 from probes.files.log.matcher import Matcher, Patterns
+
+KEPT = 8
+"""Databases that stay: several sets of patterns may be in use by turns, and each has up to three parts."""
 
 FLAGS = hyperscan.HS_FLAG_MULTILINE | hyperscan.HS_FLAG_SINGLEMATCH
 
@@ -55,6 +58,12 @@ def build(patterns: Patterns, cache_dir: Path | None = None) -> tuple[Matcher, s
     return HyperscanMatcher(database, patterns), rejected
 
 
+def compiled(patterns: Patterns, cache_dir: Path | None) -> Matcher | None:
+    """A matcher of `patterns` if they were compiled before."""
+    database = _kept(patterns, cache_dir)
+    return None if database is None else HyperscanMatcher(database, patterns)
+
+
 def _compiles(pattern: bytes) -> bool:
     try:
         _compile({0: pattern})
@@ -70,22 +79,30 @@ def _compile(patterns: Patterns) -> Any:
 
 
 def _database(patterns: Patterns, cache_dir: Path | None) -> Any:
+    if (database := _kept(patterns, cache_dir)) is not None:
+        return database
+    database = _compile(patterns)
+    if cache_dir is not None:
+        write(cache_dir / _name(patterns), hyperscan.dumpb(database))
+        forget(cache_dir, "patterns-*.hs", KEPT)
+    return database
+
+
+def _kept(patterns: Patterns, cache_dir: Path | None) -> Any | None:
     if cache_dir is None:
-        return _compile(patterns)
-    path = cache_dir / f"patterns-{_key(patterns)}.hs"
+        return None
+    path = cache_dir / _name(patterns)
     with contextlib.suppress(OSError, hyperscan.error):
         database = hyperscan.loadb(path.read_bytes(), hyperscan.HS_MODE_BLOCK)
         database.scratch = hyperscan.Scratch(database)
         # A database made for another processor loads, but does not scan.
         database.scan(b"\n", match_event_handler=lambda *_: None)
         return database
-    database = _compile(patterns)
-    write(path, hyperscan.dumpb(database))
-    return database
+    return None
 
 
-def _key(patterns: Patterns) -> str:
+def _name(patterns: Patterns) -> str:
     digest = hashlib.sha256(f"{version('hyperscan')} {platform.machine()} {FLAGS}".encode())
     for index, pattern in patterns.items():
         digest.update(f"\n{index} {len(pattern)} ".encode() + pattern)
-    return digest.hexdigest()[:32]
+    return f"patterns-{digest.hexdigest()[:32]}.hs"

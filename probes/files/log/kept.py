@@ -31,10 +31,15 @@ def kept(folder: Path | None, kind: str, patterns: Iterable[bytes], form: type[T
         return msgspec.msgpack.decode(path.read_bytes(), type=form)
     made = make()
     write(path, msgspec.msgpack.encode(made))
-    with contextlib.suppress(OSError):
-        for old in sorted(folder.glob(f"{kind}-*.msgpack"), key=lambda file: file.stat().st_mtime)[:-KEPT]:
-            old.unlink(missing_ok=True)
+    forget(folder, f"{kind}-*.msgpack")
     return made
+
+
+def forget(folder: Path, names: str, left: int = KEPT) -> None:
+    """Takes away all files called `names` but the `left` that were made last."""
+    with contextlib.suppress(OSError):
+        for old in sorted(folder.glob(names), key=lambda file: file.stat().st_mtime)[:-left]:
+            old.unlink(missing_ok=True)
 
 
 def write(path: Path, data: bytes) -> None:

@@ -20,6 +20,8 @@ from probes.files.log.syntax import detection, literals, telling_part
 
 ENGINES = ("hyperscan", "re2", "plain")
 SMALL_ENGINES = ("literal", "re2", "plain")
+QUICK_ENGINES = ("compiled", *SMALL_ENGINES)
+"""Ready at once, and fast if another run has compiled the patterns before."""
 
 
 class Matcher(Protocol):
@@ -119,6 +121,6 @@ def build(
         if len(rejected) < len(left):
             parts.append(matcher)
         left = {i: left[i] for i in rejected}
-        if name != "literal":
+        if name not in ("compiled", "literal"):
             warnings += [f"{name} cannot match the pattern {patterns[i]!r}" for i in sorted(rejected)]
     return (parts[0] if len(parts) == 1 else Several(parts)), tuple(warnings)

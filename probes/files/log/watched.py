@@ -12,7 +12,7 @@ from probes.files.log import elsewhere as away
 from probes.files.log.facts import facts_of
 from probes.files.log.growing import Growing
 from probes.files.log.lines import BULK, Patterns
-from probes.files.log.matcher import ENGINES, SMALL_ENGINES, Matcher
+from probes.files.log.matcher import ENGINES, QUICK_ENGINES, Matcher
 from probes.files.log.model import InputInfo, LogReading
 from probes.files.log.ranks import ranks_by_folder
 from probes.files.log.reader import FileReading
@@ -37,7 +37,7 @@ class WatchedLogs:
     def __init__(self, specs: Sequence[EventSpec], cache_dir: Path | None, quick: bool = False) -> None:
         self._patterns = Patterns(specs)
         engine = partial(away.matchers, self._patterns.texts, frozenset(), cache_dir)
-        matcher, _, self.complaints = engine(SMALL_ENGINES if quick else ENGINES)
+        matcher, _, self.complaints = engine(QUICK_ENGINES if quick else ENGINES)
         self._matcher: Matcher = Rising(matcher, lambda: engine(ENGINES)[0]) if quick else matcher
         self._logs: dict[str, Growing] = {}
         self._lines, self._unplaced = 0, False

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from doctor.facts.model import EventSpec
 from probes.files.log import read_text
+from probes.files.log.hyperscan_matcher import KEPT, HyperscanMatcher
 from probes.files.log.hyperscan_matcher import build as build_hyperscan
-from probes.files.log.matcher import build
+from probes.files.log.matcher import QUICK_ENGINES, build
 from probes.files.log.syntax import detection, literals
 from tests.probes.files.log.specs import ALL
 
@@ -150,3 +151,21 @@ def test_a_pattern_that_one_engine_rejects_goes_to_the_next() -> None:
     matcher, warnings = build([r"plain text", r"(?<=a)bcdef"], engines=("hyperscan", "re2", "plain"))
     assert sorted(matcher.which(b"abcdef plain text")) == [0, 1]
     assert len(warnings) == 2 and "(?<=a)bcdef" in warnings[0]
+
+
+def test_of_many_databases_the_last_ones_stay(tmp_path: Path) -> None:
+    for number in range(KEPT + 5):
+        build_hyperscan({0: b"pattern %d" % number}, tmp_path)
+    assert len(list(tmp_path.iterdir())) == KEPT
+
+
+def test_what_another_run_has_compiled_is_there_at_once(tmp_path: Path) -> None:
+    patterns = ("out of memory", r"rank (?P<n>\d+)")
+    before, _ = build(patterns, tmp_path, QUICK_ENGINES)
+    assert not isinstance(before, HyperscanMatcher)
+    build(patterns, tmp_path, ("hyperscan",))
+    after, warnings = build(patterns, tmp_path, QUICK_ENGINES)
+    assert isinstance(after, HyperscanMatcher)
+    assert warnings == ()
+    text = b"rank 3 is out of memory\n"
+    assert set(after.which(text)) == set(before.which(text)) == {0, 1}
