@@ -40,6 +40,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "--metrics-port {path}: cannot be had ({reason})",
         "--metrics-port {path}：无法使用（{reason}）",
     ),
+    "attach.own_followed": (
+        "--{option} {path}: is among the files to follow; name another one to write to",
+        "--{option} {path}：是被跟踪的文件；请另指定一个要写入的文件",
+    ),
+    "attach.own_other": (
+        "--{option} {path}: is another kind of file and stays as it is; name one that does not exist yet",
+        "--{option} {path}：是其他类型的文件，不会改动；请给出尚不存在的文件名",
+    ),
     "attach.state_other": (
         "--state {path}: is another kind of file and stays as it is; name one that does not exist yet",
         "--state {path}：是其他类型的文件，不会改动；请给出尚不存在的文件名",

@@ -12,9 +12,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "follow.unreadable": ("{path}: cannot be read ({reason}); trying again", "{path}：无法读取（{reason}）；将重试"),
     "follow.gone": ("{path}: is gone; waiting for it to come back", "{path}：已不存在；等待其重新出现"),
     "follow.too_many": (
-        "{path}: more than {reason} files; this one and further ones are not followed",
-        "{path}：文件超过 {reason} 个；此文件及其后的文件不再跟踪",
+        "{path}: more than {reason} files; those that were written to last are followed",
+        "{path}：文件超过 {reason} 个；只跟踪最近写入的文件",
     ),
+    "follow.more": (" (and {n} more files)", "（另有 {n} 个文件亦然）"),
     "watch.waiting": ("{path}: is not there yet; waiting for it", "{path}：尚不存在；等待其出现"),
     "watch.no_process": ("process {path} does not run", "进程 {path} 未在运行"),
     "watch.no_output": (

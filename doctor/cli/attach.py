@@ -37,6 +37,9 @@ LAST_WORDS = 2.0
 
 MINUTE = 60.0
 
+WRITTEN = ("jsonl", "metrics_file", "state")
+"""Options whose files the watch writes."""
+
 MOST_NOTES = 1000
 """Remarks that may wait to be shown."""
 
@@ -82,6 +85,7 @@ def attach(
     Files may come later, grow, be rotated, cut and replaced. It ends with a summary when the job has ended (its
     processes are gone, Slurm says so, the pipe is closed), or at Ctrl-C.
     """  # fmt: skip
+    from doctor.session.watch import own
     from doctor.session.watch.clock import steady
     from doctor.session.watch.follow import follow
     from doctor.session.watch.watch import Watch
@@ -91,9 +95,11 @@ def attach(
     stdin = sys.stdin.buffer if STDIN in targets and sys.stdin is not None else None
     screen, clock = Screen(lang, not no_color, quiet), steady()
     named = [*targets, *(f"--pid {pid}" for pid in pids), *([f"--slurm {slurm}"] if slurm else [])]
+    written = {name.replace("_", "-"): asked[name] for name in WRITTEN if asked[name] is not None}
     try:
+        own.check(written, targets)
         wanted = Acts.of(asked, named, screen.hear)
-        following = follow(targets, pids, slurm, stdin, wanted.kept.marks, clock)
+        following = follow(targets, pids, slurm, stdin, wanted.kept.marks, clock, [*written.values()])
         watch = Watch(load_rulebase(rules), following.follower, following.roots, kept=wanted.kept, clock=clock)
     except InputError as error:
         raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
@@ -191,7 +197,8 @@ class Screen:
         if said or ((remarks or notes) and not self._hushed):
             self._clear()
         for remark in remarks if not self._hushed else ():
-            options.note(say(self._lang, remark.key, path=remark.path, reason=remark.reason))
+            more = say(self._lang, "follow.more", n=f"{remark.more:,}") if remark.more else ""
+            options.note(say(self._lang, remark.key, path=remark.path, reason=remark.reason) + more)
         for note in notes if not self._hushed else ():
             options.note(say(self._lang, note.key, path=note.path, **note.values))
         for one in said:

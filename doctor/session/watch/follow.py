@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from doctor.facts.model import Fact, Quality, Source
@@ -16,6 +17,7 @@ from doctor.session.analyze import STDIN
 from doctor.session.inputs import InputError
 from doctor.session.notes import Note
 from doctor.session.watch.model import Mark
+from doctor.session.watch.own import apart
 from probes.live.follow import Files, Follower, Processes, Targets
 from probes.live.follow.stream import Stream
 from probes.live.follow.tail import Tail
@@ -50,11 +52,14 @@ def follow(
     stdin: IO[bytes] | None = None,
     marks: Sequence[Mark] = (),
     clock: Callable[[], float] = time.time,
+    own: Sequence[Path] = (),
 ) -> Following:
     """Follows files, patterns and folders, what processes and a Slurm job write, and standard input for `-`.
 
-    `marks` tell which files were read before a restart, wherever they lie now. Raises InputError for what cannot be
-    followed: a path in a folder that does not exist, a process that is not there or whose output goes elsewhere.
+    `marks` tell which files were read before a restart, wherever they lie now; `own` are files that pdoctor itself
+    writes, which are not followed where a folder holds them, and not its output either. Raises InputError for what
+    cannot be followed: a path in a folder that does not exist, a process that is not there or whose output goes
+    elsewhere.
     """
     targets: list[Targets] = []
     streams = [Stream(STDIN, stdin.fileno())] if stdin is not None and STDIN in paths else []
@@ -69,7 +74,7 @@ def follow(
         targets.append(_processes(pids))
     if slurm is not None:
         targets.append(_slurm(slurm, clock))
-    follower = Follower(lambda: _all(targets), clock, streams)
+    follower = Follower(lambda: _all(targets), clock, streams, apart(own))
     for mark in marks:
         if isinstance(tail := follower.add(mark.path), Tail):
             tail.go_on(mark.device, mark.inode, mark.offset)

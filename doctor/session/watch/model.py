@@ -74,11 +74,13 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something about a file that stands in the way of following it; `key` is a message, `reason` the system's word."""
+    """Something about a file that stands in the way of following it; `key` is a message, `reason` the system's word.
+    The same is to be said of `more` files."""
 
     key: str
     path: str
     reason: str = ""
+    more: int = 0
 
 
 @dataclass(frozen=True, slots=True)

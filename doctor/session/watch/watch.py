@@ -82,7 +82,7 @@ class Watch:
         turn = self.follower.turn()
         at = self._clock()
         turned = Turned(ended=turn.ended, more=turn.more)
-        turned.remarks = [Remark(remark.key, remark.path, remark.reason) for remark in turn.remarks]
+        turned.remarks = [Remark(one.key, one.path, one.reason, one.more) for one in turn.remarks]
         serious = False
         expected = len(self.follower.followed)
         self._living.meet(turn.pieces, at, expected)

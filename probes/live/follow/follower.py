@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import resource
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from heapq import nlargest
 from typing import TypeAlias
 
 from probes.live.follow.model import Remark, Turn
+from probes.live.follow.rotated import ROTATED, Identity, Stand, identity
 from probes.live.follow.stream import Stream
 from probes.live.follow.tail import Tail
 
@@ -21,29 +22,52 @@ LISTED = 1.0
 """Seconds between two looks for new files; more where a look takes long, for it to take a twentieth of the time."""
 
 SHARE = 20
+SLICE = 0.1
+"""Seconds of a turn that may go into looking for files: a large tree is gone over in parts."""
+
 MOST_FILES = 4096
+"""Files that are followed at once; of more those that were written to last."""
+
+MOST_LISTED, MOST_LEFT = 1_000_000, 16384
+"""Files that are looked at, and those no longer followed of which it is remembered how far they were read."""
+
 SPARE = 64
 """Descriptors that are left to everything else."""
 
-ROTATED = re.compile(r"[.-](?:\d{1,4}|\d{8}(?:[-_T]\d{2,6})?|\d{4}-\d\d-\d\d\S*)$")
-"""What logrotate and Python's handlers put after the name of a file that was full."""
+FEW = 3
+"""Remarks of one kind in a turn from which they become one."""
 
 Listing: TypeAlias = Callable[[], Iterable[str]]
 """The paths to follow, as they are now."""
 
+Apart: TypeAlias = Callable[[str, os.stat_result], bool]
+"""Is this file one that pdoctor writes itself?"""
+
 
 class Follower:
-    """Follows what `listing` names, and `streams`. `clock` tells seconds, for how long a look took."""
+    """Follows what `listing` names but for what is `apart`, and `streams`. `clock` tells seconds, for how long a look
+    took."""
 
-    def __init__(self, listing: Listing, clock: Callable[[], float], streams: Iterable[Stream] = ()) -> None:
-        self._listing, self._clock = listing, clock
+    def __init__(
+        self,
+        listing: Listing,
+        clock: Callable[[], float],
+        streams: Iterable[Stream] = (),
+        apart: Apart = lambda path, found: False,
+    ) -> None:
+        self._listing, self._clock, self._apart = listing, clock, apart
         self.followed: dict[str, Tail | Stream] = {stream.path: stream for stream in streams}
         self._next_look = float("-inf")
+        self._walk: Iterator[str] | None = None
+        self._found: list[str] = []
+        self._spent = 0.0
         self._first = 0
         self._full = False
+        self._sizes: dict[str, tuple[Identity, int]] = {}
+        self._left: dict[Identity, Stand] = {}
         with contextlib.suppress(OSError, ValueError):
             soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-            want = MOST_FILES + 2 * SPARE
+            want = 2 * MOST_FILES + 2 * SPARE
             if soft < want:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (min(want, hard), hard))
         self._most_open = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE
@@ -52,10 +76,8 @@ class Follower:
         """What is new since the last turn."""
         turn = Turn()
         at = self._clock()
-        if at >= self._next_look:
+        if self._walk is not None or at >= self._next_look:
             self._look(turn)
-            done = self._clock()
-            self._next_look = done + max(LISTED, SHARE * (done - at))
         order = list(self.followed.values())
         self._first %= max(1, len(order))
         left = TOGETHER
@@ -66,48 +88,123 @@ class Follower:
                 turn.more = True
                 break
             room = min(EACH, left)
-            was_open = one.open
+            before = one.open
             taken = one.read(turn, room, at)
             left -= taken
             turn.more = turn.more or taken >= room
-            if one.open and not was_open:
-                opened += 1
-                if opened > self._most_open and isinstance(one, Tail):
-                    one.close()  # opened again in the next turn
-                    opened -= 1
+            opened += one.open - before
+            if opened > self._most_open and isinstance(one, Tail):
+                before = one.open
+                one.release()  # opened again in the next turn
+                opened += one.open - before
+        turn.remarks = list(_together(turn.remarks))
         return turn
 
     def add(self, path: str) -> Tail | Stream | None:
         """Follow `path` from now on; None where it is followed already, under this name or another."""
-        return self._add(path, self._identities())
+        return self._add(path, self._identities(), {})
 
-    def _add(self, path: str, known: dict[tuple[int, int], str]) -> Tail | Stream | None:
-        if path in self.followed or ROTATED.sub("", path) in self.followed:
+    def _add(self, path: str, known: dict[Identity, str], done: dict[Identity, Stand]) -> Tail | Stream | None:
+        if path in self.followed:
             return None
+        stand = None
         with contextlib.suppress(OSError):
             found = os.stat(path)
-            if known.setdefault((found.st_dev, found.st_ino), path) != path:
+            key = identity(found)
+            if self._apart(path, found) or known.setdefault(key, path) != path:
                 return None
             if stat.S_ISFIFO(found.st_mode):
                 self.followed[path] = Stream.fifo(path)
                 return self.followed[path]
-        self.followed[path] = Tail(path)
-        return self.followed[path]
+            stand = done.get(key) or self._left.pop(key, None)
+            base = self.followed.get(ROTATED.sub("", path)) if ROTATED.search(path) else None
+            if isinstance(base, Tail) and (key in base.done or not self._grows(path, key, found.st_size)):
+                return None
+        tail = self.followed[path] = Tail(path, stand)
+        return tail
 
-    def _identities(self) -> dict[tuple[int, int], str]:
+    def _grows(self, path: str, key: Identity, size: int) -> bool:
+        """Is the file written to, though its name is that of a rotated one? Then it is the log of another rank, or of
+        a program that was not told of the rotation."""
+        before = self._sizes.get(path)
+        if len(self._sizes) < MOST_FILES or before is not None:
+            self._sizes[path] = key, size
+        return before is not None and before[0] == key and before[1] < size
+
+    def _identities(self) -> dict[Identity, str]:
         """The files that are open, which may lie under several names. The number of a closed one may be used again."""
-        return {(one.device, one.inode): one.path for one in self.followed.values() if one.open}
+        return {key: one.path for one in self.followed.values() for key in one.keys}
 
     def close(self) -> None:
         for one in self.followed.values():
             one.close()
 
     def _look(self, turn: Turn) -> None:
-        known = self._identities()
-        for path in self._listing():
-            if len(self.followed) >= MOST_FILES:
-                if not self._full:
-                    turn.remarks.append(Remark("follow.too_many", path, str(MOST_FILES)))
-                self._full = True
+        """Goes on with looking for files, and follows those that are new when all were seen."""
+        begun = self._clock()
+        if self._walk is None:
+            self._walk, self._found, self._spent = iter(self._listing()), [], 0.0
+        for path in self._walk:
+            self._found.append(path)
+            if len(self._found) >= MOST_LISTED:
+                break
+            if self._clock() - begun > SLICE:
+                self._spent += self._clock() - begun
                 return
-            self._add(path, known)
+        paths, self._walk, self._found = self._found, None, []
+        self._take(paths, turn)
+        done = self._clock()
+        self._next_look = done + max(LISTED, SHARE * (self._spent + done - begun))
+
+    def _take(self, paths: list[str], turn: Turn) -> None:
+        new = [path for path in paths if path not in self.followed]
+        if not new:
+            return
+        done = {
+            key: stand for one in self.followed.values() if isinstance(one, Tail) for key, stand in one.done.items()
+        }
+        if len(new) + len(self.followed) > MOST_FILES:
+            new = self._latest(paths, turn)
+        known = self._identities()
+        for path in new:
+            self._add(path, known, done)
+
+    def _latest(self, paths: list[str], turn: Turn) -> list[str]:
+        """Room for the files that were written to last; what was read of the others is remembered."""
+        tails = [path for path, one in self.followed.items() if isinstance(one, Tail)]
+        every = {*paths, *tails}
+        if len(every) > MOST_FILES and not self._full:
+            turn.remarks.append(Remark("follow.too_many", paths[0], str(MOST_FILES)))
+            self._full = True
+        kept = set(nlargest(MOST_FILES, every, key=lambda path: (_changed(path), path)))
+        for path in tails:
+            if path in kept:
+                continue
+            one = self.followed.pop(path)
+            if isinstance(one, Tail):
+                one.close()
+                if one.stand is not None:
+                    self._left[one.key] = one.stand
+        while len(self._left) > MOST_LEFT:
+            del self._left[next(iter(self._left))]
+        return [path for path in paths if path in kept and path not in self.followed]
+
+
+def _changed(path: str) -> int:
+    """When it was written to last (ns), below zero where it is not there."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return -1
+
+
+def _together(remarks: Iterable[Remark]) -> Iterator[Remark]:
+    """One remark where many files have the same to be said of them, as when their folder is unmounted."""
+    kinds: dict[tuple[str, str], list[Remark]] = {}
+    for remark in remarks:
+        kinds.setdefault((remark.key, "" if remark.key == "follow.skipped" else remark.reason), []).append(remark)
+    for same in kinds.values():
+        if len(same) > FEW:
+            yield Remark(same[0].key, same[0].path, same[0].reason, len(same) - 1)
+        else:
+            yield from same

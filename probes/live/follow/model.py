@@ -17,11 +17,13 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Why a file is not followed any more, in part or for now: key of a message, and the system's reason."""
+    """Why a file is not followed any more, in part or for now: key of a message, and the system's reason. `more` files
+    have the same to be said of them."""
 
     key: str
     path: str
     reason: str = ""
+    more: int = 0
 
 
 @dataclass(slots=True)

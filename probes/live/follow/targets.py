@@ -6,13 +6,18 @@ import contextlib
 import glob
 import os
 import re
+import stat
 import subprocess
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from probes.live.follow.tail import PACKED
+from probes.live.follow.rotated import PACKED
+
+OWN = re.compile(r"^\.(?:nfs[0-9a-f]+|.+\.[0-9a-f]{12})$")
+"""Files that are about to be renamed over another one, by pdoctor, or that NFS keeps since they are open."""
 
 SKIPPED = {".git", "__pycache__", "node_modules", ".venv", "wandb", "checkpoints"}
 BINARY = (
@@ -22,10 +27,12 @@ BINARY = (
 """Names of files that hold no lines."""
 
 EVENTS = re.compile(r"(?:^|/)events\.out\.tfevents\.")
+DEEP = re.compile(r"(?:^|/)\*\*(?:/|$)")
 DEEPEST = 8
 LOG = re.compile(r"\.(?:log|out|err|txt|stdout|stderr)$|(?:^|/)(?:stdout|stderr|log)[^/]*$", re.IGNORECASE)
 ACCESS = 0o3
 SLURM_SECONDS = 10.0
+FORGOTTEN = "Invalid job id"
 ENDED = re.compile(r"COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF_MEMORY|PREEMPTED|BOOT_FAIL|DEADLINE")
 
 
@@ -48,13 +55,34 @@ class Files:
             if os.path.isdir(name):
                 yield from _below(name, DEEPEST)
             elif glob.has_magic(name) and not os.path.exists(name):
-                for path in sorted(glob.iglob(name, recursive=True)):
+                for path in _matching(name):
                     yield from _below(path, DEEPEST) if os.path.isdir(path) else [path]
             else:
                 yield name
 
     def over(self) -> None:
         return None
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    """What a pattern names. For ** links to folders are not followed, as they may lead in circles."""
+    found = DEEP.search(pattern)
+    if found is None:
+        yield from sorted(glob.iglob(pattern))
+        return
+    before, after = pattern[: found.start()] + ("/" if found[0][0] == "/" else ""), pattern[found.end() :]
+    for start in sorted(glob.iglob(before)) if before else [""]:
+        for folder in _folders(start, DEEPEST):
+            yield from _matching(os.path.join(glob.escape(folder), after)) if after else _below(folder, 0)
+
+
+def _folders(folder: str, deeper: int) -> Iterator[str]:
+    yield folder
+    with contextlib.suppress(OSError), os.scandir(folder or ".") as found:
+        below = sorted(entry.name for entry in found if entry.is_dir(follow_symlinks=False))
+        for name in below if deeper else ():
+            if name not in SKIPPED:
+                yield from _folders(os.path.join(folder, name), deeper - 1)
 
 
 def _below(folder: str, deeper: int) -> Iterator[str]:
@@ -68,8 +96,12 @@ def _below(folder: str, deeper: int) -> Iterator[str]:
             if entry.is_dir(follow_symlinks=False):
                 if deeper and entry.name not in SKIPPED:
                     yield from _below(entry.path, deeper - 1)
-            elif entry.is_file() and not entry.name.endswith(BINARY) and not EVENTS.search(entry.path):
+            elif entry.is_file() and _holds_lines(entry):
                 yield entry.path
+
+
+def _holds_lines(entry: os.DirEntry[str]) -> bool:
+    return not entry.name.endswith(BINARY) and not EVENTS.search(entry.path) and not OWN.match(entry.name)
 
 
 @dataclass(slots=True)
@@ -124,8 +156,19 @@ class Processes:
                         self.unreadable.setdefault(pid, path)
                 elif not LOG.search(path) or not self._written(pid, number):
                     continue
-                if os.path.isfile(path) and not path.endswith(BINARY):
-                    yield path
+                if (found := self._here(path, pid, number)) and not path.endswith(BINARY):
+                    yield found
+
+    def _here(self, path: str, pid: int, number: int) -> str | None:
+        """The file as it is called here: a process in a container has other folders under the same names."""
+        own = os.stat(self.root / str(pid) / "fd" / str(number))
+        if not stat.S_ISREG(own.st_mode):
+            return None
+        for name in (path, f"{self.root}/{pid}/root{path}"):
+            with contextlib.suppress(OSError):
+                if os.path.samestat(os.stat(name), own):
+                    return name
+        return None
 
     def _written(self, pid: int, number: int) -> bool:
         text = (self.root / str(pid) / "fdinfo" / str(number)).read_text()
@@ -135,9 +178,10 @@ class Processes:
 
 @dataclass(slots=True)
 class SlurmJob:
-    """The outputs of a job, as `scontrol show job` names them; asked again now and then for whether it has ended.
+    """The outputs of a job, as `scontrol show job` names them; asked again now and then for whether it has ended, in a
+    thread of its own, since a controller that is busy lets everybody wait.
 
-    OSError or ValueError when the job is not known or the program is not there.
+    OSError, ValueError or SubprocessError when the job is not known or the program is not there.
     """
 
     job: str
@@ -145,23 +189,38 @@ class SlurmJob:
     patterns: list[str] = field(default_factory=list)
     state: str = ""
     _asked_at: float = 0.0
+    _asking: threading.Thread | None = None
 
     def __post_init__(self) -> None:
         self._ask()
 
     def __call__(self) -> Iterator[str]:
-        return Files(self.patterns)()
+        return Files(list(self.patterns))()
 
     def over(self) -> bool:
-        if self.clock() - self._asked_at >= SLURM_SECONDS:
-            with contextlib.suppress(OSError, ValueError):
-                self._ask()
+        if self.clock() - self._asked_at >= SLURM_SECONDS and (self._asking is None or not self._asking.is_alive()):
+            self._asked_at = self.clock()
+            self._asking = threading.Thread(target=self._ask_again, name="scontrol", daemon=True)
+            self._asking.start()
         return ENDED.match(self.state) is not None
+
+    def wait(self) -> None:
+        """Until the answer to the last question is there."""
+        if self._asking is not None:
+            self._asking.join()
+
+    def _ask_again(self) -> None:
+        try:
+            self._ask()
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            if FORGOTTEN in str(error):
+                self.state = "COMPLETED"  # or not: Slurm keeps a job for a while after its end (MinJobAge)
 
     def _ask(self) -> None:
         self._asked_at = self.clock()
         done = subprocess.run(
             ["scontrol", "show", "job", "-o", self.job],
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=SLURM_SECONDS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -11,30 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from probes.live.follow import Files, Follower, Turn
+from probes.live.follow import Files, Follower
 from probes.live.follow.follower import EACH
 from probes.live.follow.stream import Stream
 from probes.live.follow.tail import GONE
+from tests.probes.live.follow.reader import Reader, add
 
 WRITER = Path(__file__).with_name("writer.py")
-
-
-class Reader:
-    """Follows with a clock of its own, which moves by a second a turn."""
-
-    def __init__(self, *names: str, streams: tuple[Stream, ...] = ()) -> None:
-        self.now = time.time()
-        self.follower = Follower(Files(names), lambda: self.now, streams)
-        self.remarks: list[tuple[str, str]] = []
-
-    def turn(self) -> Turn:
-        self.now += 1.0
-        turn = self.follower.turn()
-        self.remarks += [(remark.key, os.path.basename(remark.path)) for remark in turn.remarks]
-        return turn
-
-    def read(self, turns: int = 1) -> bytes:
-        return b"".join(piece.data for _ in range(turns) for piece in self.turn().pieces)
 
 
 @pytest.fixture
@@ -175,6 +159,41 @@ def test_a_pipe_ends_when_its_writer_closes_it() -> None:
     os.close(out)
 
 
+def test_a_pipe_among_thousands_of_files_is_read(tmp_path: Path) -> None:
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    try:
+        os.mkfifo(tmp_path / "pipe")
+        reader = Reader(str(tmp_path / "pipe"))
+        reader.turn()
+        into = os.open(tmp_path / "pipe", os.O_WRONLY)
+        os.write(into, b"one\n")
+        assert reader.read() == b"one\n"
+        os.close(into)
+    finally:
+        for number in held:
+            os.close(number)
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_fifo_is_read_on_by_the_next_job(tmp_path: Path, anew: bool) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader, data = Reader(str(path)), b""
+    reader.turn()
+    for job in (b"first\n", b"second\n"):
+        into = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        os.write(into, job)
+        data += reader.read()
+        os.close(into)
+        assert reader.turn().ended == [str(path)]
+        assert reader.turn().ended == []
+        if anew:
+            path.unlink()
+            os.mkfifo(path)
+            reader.turn()
+    assert data == b"first\nsecond\n"
+
+
 def test_a_fifo_waits_for_its_writer(tmp_path: Path) -> None:
     path = tmp_path / "pipe.log"
     os.mkfifo(path)
@@ -185,3 +204,64 @@ def test_a_fifo_waits_for_its_writer(tmp_path: Path) -> None:
     assert reader.read() == b"one\n"
     os.close(into)
     assert reader.turn().ended == [str(path)]
+
+
+def test_a_folder_that_is_gone_is_one_remark(tmp_path: Path) -> None:
+    folder = tmp_path / "mount"
+    folder.mkdir()
+    for rank in range(50):
+        (folder / f"{rank}.log").write_bytes(b"line\n")
+    reader = Reader(str(tmp_path))
+    reader.read(2)
+    shutil.rmtree(folder)
+    remarks = [remark for _ in range(int(GONE) + 5) for remark in reader.turn().remarks]
+    assert [(remark.key, remark.more) for remark in remarks] == [("follow.gone", 49)]
+
+
+def test_of_too_many_files_those_are_followed_that_were_written_to_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("probes.live.follow.follower.MOST_FILES", 6)
+    reader, data = Reader(str(tmp_path)), b""
+    for attempt in range(5):
+        for rank in range(3):
+            path = tmp_path / f"attempt_{attempt}" / f"{rank}.log"
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(b"attempt %d rank %d\n" % (attempt, rank))
+            os.utime(path, (1_000_000 * attempt, 1_000_000 * attempt))
+        data += reader.read(2)
+    again = tmp_path / "attempt_0" / "0.log"
+    add(again, b"once more\n")
+    data += reader.read(2)
+    lines = data.splitlines()
+    assert len(lines) == len(set(lines)) == 16
+    assert len(reader.follower.followed) == 6
+    assert [key for key, _ in reader.remarks] == ["follow.too_many"]
+
+
+def test_logs_of_ranks_whose_names_look_rotated_are_followed_when_they_grow(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"launcher\n")
+    for rank in range(3):
+        (tmp_path / f"log.{rank}").write_bytes(b"rank %d\n" % rank)
+    reader = Reader(str(tmp_path))
+    assert reader.read(2) == b"launcher\n"
+    add(tmp_path / "log.1", b"more\n")
+    assert reader.read(2) == b"rank 1\nmore\n"
+
+
+def test_a_log_that_was_moved_aside_is_not_read_again_under_its_new_name(log: Path) -> None:
+    log.write_bytes(b"one\n")
+    reader = Reader(str(log.parent))
+    reader.read(2)
+    log.rename(log.with_name("train_before.log"))
+    log.write_bytes(b"two\n")
+    assert reader.read(5) == b"two\n"
+    add(log.with_name("train_before.log"), b"late\n")
+    assert reader.read(3) == b"late\n"
+
+
+def test_what_pdoctor_writes_itself_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_bytes(b"line\n")
+    (tmp_path / "said.log").write_bytes(b"CUDA out of memory\n")
+    follower = Follower(Files([str(tmp_path)]), time.time, apart=lambda path, found: path.endswith("said.log"))
+    assert [piece.data for piece in follower.turn().pieces] == [b"line\n"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from probes.live.follow.targets import Processes, SlurmJob, expanded
+from probes.live.follow.targets import Files, Processes, SlurmJob, expanded
 
 CHILD = """
 import subprocess, sys, time
@@ -70,6 +71,52 @@ def test_file_name_patterns_of_slurm(path: str, pattern: str) -> None:
     assert expanded(path, {"JobId": "812", "JobName": "llama"}) == pattern
 
 
+def asked(job: SlurmJob) -> bool:
+    job.over()
+    job.wait()
+    return job.over()
+
+
+def test_a_controller_that_does_not_answer_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, now = tmp_path / "scontrol", [0.0]
+    program.write_text(f"#!/bin/sh\necho JobId=812 JobState=RUNNING StdOut={tmp_path}/out\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    job = SlurmJob("812", lambda: now[0])
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    monkeypatch.setattr("probes.live.follow.targets.SLURM_SECONDS", 0.1)
+    now[0] += 60
+    assert not asked(job)
+    program.write_text("#!/bin/sh\necho slurm_load_jobs error: Invalid job id specified >&2; exit 1\n")
+    monkeypatch.setattr("probes.live.follow.targets.SLURM_SECONDS", 10.0)
+    now[0] += 60
+    assert asked(job)
+
+
+def test_a_pattern_of_any_depth_goes_in_no_circles(tmp_path: Path) -> None:
+    deep = tmp_path / "run" / "a" / "b"
+    deep.mkdir(parents=True)
+    for name in ("one", "two"):
+        (deep / name).symlink_to("..")
+    for path in (tmp_path / "run" / "x.log", deep / "y.log", deep / "z.txt"):
+        path.write_text("line")
+    for pattern in (f"{tmp_path}/**/*.log", f"{tmp_path}/r*/**/*.log"):
+        assert list(Files([pattern])()) == [str(tmp_path / "run" / "x.log"), str(deep / "y.log")]
+    assert len(list(Files([f"{tmp_path}/run/**"])())) == 3
+
+
+def test_a_tree_with_links_in_circles_sockets_and_pipes(tmp_path: Path) -> None:
+    (tmp_path / "round").symlink_to(".")
+    os.mkfifo(tmp_path / "pipe.log")
+    with socket.socket(socket.AF_UNIX) as end:
+        end.bind(str(tmp_path / "socket.log"))
+        (tmp_path / "nowhere.log").symlink_to("nothing")
+        (tmp_path / "device.log").symlink_to("/dev/zero")
+        (tmp_path / ".findings.jsonl.0123456789ab").touch()
+        (tmp_path / "train.log").touch()
+        assert list(Files([str(tmp_path)])()) == [str(tmp_path / "train.log")]
+
+
 def test_a_job_of_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = tmp_path / "slurm-812-0.out"
     log.write_text("x")
@@ -87,6 +134,6 @@ def test_a_job_of_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert not job.over()
     (tmp_path / "state").write_text("TIMEOUT")
     now[0] += 60
-    assert job.over()
+    assert asked(job)
     with pytest.raises(ValueError, match="Invalid job id"):
         SlurmJob("9", lambda: 0.0)
