@@ -86,7 +86,7 @@ async def _keys(log: Path) -> dict[str, list[float]]:
     app = PdoctorApp(_Known(_session(log)), Answers())
     found: dict[str, list[float]] = {}
     async with app.run_test(size=(120, 40)) as pilot:
-        app.session = _session(log)
+        app.update(_session(log))
         for name, (step, keys) in KEYS.items():
             await pilot.press(step)
             await pilot.pause()

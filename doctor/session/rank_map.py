@@ -106,7 +106,7 @@ def _seen(report: Report) -> set[int]:
 
 
 def _ranks(entities: Iterable[str]) -> set[int]:
-    names = (entity.removeprefix("rank:") for entity in entities if entity.startswith("rank:"))
+    names = [entity.removeprefix("rank:") for entity in set(entities) if entity.startswith("rank:")]
     return {int(name) for name in names if name.isdecimal() and len(name) < 7}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from rich.text import Text
 
 from doctor.facts.ranks import ranges
@@ -56,8 +58,8 @@ def _name(group: RankGroup) -> str:
 def _group(group: RankGroup, wide: int) -> Text:
     """The name of a group in so many columns, and a letter a rank."""
     label = Text().append(_name(group).rjust(wide) + " ", "dim")
-    for _, state in group.ranks:
-        label.append(LETTERS[state], STYLES[state])
+    for state, same in groupby(state for _, state in group.ranks):
+        label.append(LETTERS[state] * len(list(same)), STYLES[state])
     return label
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Iterable
@@ -194,6 +195,8 @@ class PdoctorApp(App[int]):
 
     def update(self, session: Session) -> None:
         """Another state of the session is shown from now on."""
+        if self.session is None:
+            gc.freeze()  # what was read stays: to look through it for garbage takes longer than a key may
         self.session = session
         self.renew()
         saved, self._saved = self._saved, None
@@ -380,11 +383,12 @@ class PdoctorApp(App[int]):
 
         self.push_screen(HelpScreen(self.lang, self._here() or "collect"))
 
-    def action_ranks(self) -> None:
+    async def action_ranks(self) -> None:
         if self.session is not None and isinstance(self.screen, StepScreen):
             from doctor.views.tui.screens.ranks import RanksScreen
 
-            self.push_screen(RanksScreen(self.lang, self.session.report))
+            with self.batch_update():
+                await self.push_screen(RanksScreen(self.lang, self.session.report))
 
     async def action_quit(self) -> None:
         end_children()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -128,14 +129,7 @@ class FindingsScreen(StepScreen):
         place = visible(present.where(finding, report, lang))
         label = how or f"{self.say(f'label.{finding.label}')} {finding.belief:.2f}"
         title = f"{rule.id}  {visible(rule.title.get(lang))}"
-
-        def text(width: int) -> Text:
-            line = Text(lead).append(f"{present.SYMBOLS[severity]} ", STYLES[severity]).append(title)
-            tail = Text(f"  {label}  {place} ", "dim")
-            tail.truncate(max(width // 2, 12), overflow="ellipsis")
-            line.truncate(max(width - tail.cell_len, 12), overflow="ellipsis", pad=True)
-            return line + tail
-
+        text = partial(_line, lead, severity, title, f"  {label}  {place} ")
         return Row(f"rule {rule.id}", text, f"{title} {label} {place} {severity}")
 
     @on(Rows.Moved, "#list")
@@ -207,3 +201,12 @@ class FindingsScreen(StepScreen):
     def _filtered(self, event: Input.Submitted) -> None:
         event.input.set_class(bool(event.value), "-shown")
         self.query_one("#list", Rows).focus()
+
+
+def _line(lead: str, severity: str, title: str, told: str, width: int) -> Text:
+    """A finding in so many columns: the title gives way, then what is told of it at the right."""
+    line = Text(lead).append(f"{present.SYMBOLS[severity]} ", STYLES[severity]).append(title)
+    tail = Text(told, "dim")
+    tail.truncate(max(width // 2, 12), overflow="ellipsis")
+    line.truncate(max(width - tail.cell_len, 12), overflow="ellipsis", pad=True)
+    return line + tail

@@ -11,6 +11,11 @@ from doctor.views.tui.screens.reading import ReadingScreen
 
 
 class RanksScreen(ReadingScreen):
+    DEFAULT_CSS = """
+    RanksScreen { background: $surface; }
+    RanksScreen > Vertical { width: 100%; height: 100%; }
+    """  # the screen below shows through nowhere, so that it is not drawn again
+
     def __init__(self, lang: str, report: Report) -> None:
         super().__init__(lang, self._ranks)
         self.report = report
