@@ -73,7 +73,7 @@ class Stream:
         between = 1.0
         if step is not None:
             if self.step is not None and step < self.step and number(event, "epoch") is None:
-                self.trends.restart()
+                self.trends.begin()
             elif self.step is not None and 1 < step - self.step <= FARTHEST:
                 between = step - self.step
             self.step = int(step)
@@ -102,7 +102,7 @@ class Stream:
         self.pulse.milestone(at, event.time, "init")
         if self.pulse.beats:
             self.pulse.beats, self.step, self.over = 0, None, False
-            self.trends.restart()
+            self.trends.begin()
 
 
 def _lasted(event: Event, at: float, begun: tuple[float, float | None] | None) -> float | None:

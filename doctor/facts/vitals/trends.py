@@ -10,6 +10,7 @@ from doctor.facts.derive.memory_trend import bytes_in_use
 from doctor.facts.derive.progress import number, seconds_of
 from doctor.facts.model import Event, Source
 from doctor.facts.vitals.growth import Growth
+from doctor.facts.vitals.loss_scale import LossScale
 from doctor.facts.vitals.robust import Shift, spread
 
 SLOWER = 1.2
@@ -20,11 +21,6 @@ WINDOW = 64
 SPIKE = 5.0
 SIGMAS = 8.0
 """A gradient norm is a spike from five times the usual one on, if that is as many sigmas away."""
-FALL = 16.0
-"""A loss scale is halved at an overflow and doubled after 1000 or 2000 good steps (DeepSpeed, Megatron, apex), so that
-it swings by a factor of two or four; four halvings in `WINDOW` lines are a fall."""
-SEARCH = 16
-"""First lines, in which a loss scale is still searched for from 2^32 or 2^16 down."""
 RATES = ("tokens_per_s_gpu", "tflops", "mfu", "mfu_percent", "samples_per_s")
 """What is printed of the speed, the least dependent on batch and sequence length first."""
 
@@ -42,9 +38,7 @@ class Trends:
     host: Growth = field(default_factory=Growth)
     gradients: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
     spikes: deque[tuple[int, float, Source]] = field(default_factory=lambda: deque(maxlen=8))
-    scales: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
-    scaled: int = 0
-    fall: tuple[float, float, Source] | None = None
+    scales: dict[str, LossScale] = field(default_factory=dict)
     experts: dict[str, Shift] = field(default_factory=dict)
     normed: int = 0
     batch: float | None = None
@@ -70,7 +64,7 @@ class Trends:
                 load = value + 1 if name == "moe.violation" else value
                 self.experts.setdefault(name, Shift(UNEVEN)).see(load, source)
         elif name == "numerics.overflow_skip" and (reduced := number(event, "reduced")) is not None:
-            self._scale(reduced, source)
+            self.scales.setdefault(name, LossScale()).see(reduced, source)
 
     def _progress(self, event: Event) -> None:
         source = event.source
@@ -99,7 +93,7 @@ class Trends:
         if (norm := number(event, "grad_norm")) is not None:
             self._gradient(norm, event)
         if (scale := number(event, "loss_scale")) is not None:
-            self._scale(scale, source)
+            self.scales.setdefault(event.name, LossScale()).see(scale, source)
 
     def _memory(self, event: Event) -> None:
         if (used := bytes_in_use(event)) is not None:
@@ -115,20 +109,17 @@ class Trends:
                 self.spikes.append((self.normed, norm / middle if middle > 0 else norm, event.source))
         usual.append(norm)
 
-    def _scale(self, scale: float, source: Source) -> None:
-        self.scaled += 1
-        if self.scaled <= SEARCH or scale <= 0:
-            return
-        self.scales.append(scale)
-        greatest = max(self.scales)
-        self.fall = (greatest / scale, scale, source) if greatest >= FALL * scale else None
-
     def restart(self) -> None:
-        """What is usual has to be learnt again: another batch size, or another attempt."""
+        """What is usual has to be learnt again: the batch has another size."""
         self.pace, self.rates = Shift(SLOWER), {}
         self.own.clear()
         self.data.clear()
         self.compute.clear()
+
+    def begin(self) -> None:
+        """Another attempt, or one that went back to a checkpoint: its loss scale is searched for anew."""
+        self.restart()
+        self.scales.clear()
 
     def slower(self) -> tuple[str, Shift] | None:
         """The measure of speed that is told by, and its series; None before any is known."""
@@ -136,6 +127,12 @@ class Trends:
             if (series := self.rates.get(name)) is not None and series.recent:
                 return name, series
         return ("step time", self.pace) if self.pace.recent else None
+
+    @property
+    def fall(self) -> tuple[float, float, Source] | None:
+        """The loss scale that fell the most, as LossScale.fall tells it."""
+        falls = [fall for series in self.scales.values() if (fall := series.fall) is not None]
+        return max(falls, key=lambda fall: fall[0], default=None)
 
     def spiking(self) -> list[tuple[int, float, Source]]:
         """The spikes of the gradient norm among the last `WINDOW` values."""

@@ -75,6 +75,22 @@ def test_a_healthy_job_is_left_alone_until_after_its_end(name: str, every: int) 
     assert "live.silence" in seen
 
 
+OVERFLOWS = (
+    "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, but hysteresis is 2. Reducing hysteresis to 1",
+    "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768",
+)
+
+
+def test_overflows_that_another_program_tells_beside_a_scale_of_one_are_no_fall() -> None:
+    def mixed() -> Iterator[tuple[float, str]]:
+        for index, (at, line) in enumerate(written(FORMS["Megatron-LM"], 3, 250, 0)):
+            yield at, line
+            if index % 4 == 0:
+                yield at, OVERFLOWS[index // 4 % 2]
+
+    assert not any("live.loss_scale_fall" in {name for name, _ in facts} for facts in replayed(mixed()))
+
+
 @pytest.mark.parametrize("name", FORMS)
 def test_the_same_job_that_hangs_is_told_before_the_timeout(name: str) -> None:
     lines = list(written(FORMS[name], len(name), 200, 60))

@@ -91,6 +91,26 @@ def test_the_search_for_a_scale_and_its_usual_swing_are_no_fall() -> None:
     assert scales(*[65536.0, 65536.0, 32768.0, 16384.0] * 20).fall is None
 
 
+def test_scales_of_two_programs_or_two_models_are_not_one_series() -> None:
+    bf16_beside_engine = [step(loss_scale=1.0)] * 30 + [("numerics.overflow_skip", {"reduced": 65536.0})] * 20
+    assert seen(*bf16_beside_engine, *[step(loss_scale=1.0)] * 8).fall is None
+    assert scales(*[65536.0, 1.0] * 40).fall is None
+
+
+def test_lines_of_overflow_alone_show_a_fall() -> None:
+    halved = [("numerics.overflow_skip", {"reduced": 65536.0 / 2**power}) for power in range(10)]
+    fall = seen(*[("numerics.overflow_skip", {"reduced": 65536.0})] * 20, *halved).fall
+    assert fall is not None and fall[:2] == (512.0, 128.0)
+
+
+def test_another_attempt_searches_for_its_scale_anew() -> None:
+    trends = scales(*[2.0**power for power in range(32, 16, -1)], *[65536.0] * 40)
+    trends.begin()
+    for line, power in enumerate([*range(32, 16, -1), *[16] * 20], 100):
+        trends.see(event("progress.step", line, loss_scale=2.0**power))
+    assert trends.fall is None
+
+
 def test_a_fall_that_was_made_good() -> None:
     assert scales(*[65536.0] * 30, 1024.0, *[65536.0] * 5).fall is None
 
