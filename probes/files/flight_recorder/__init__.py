@@ -6,12 +6,10 @@ a rank. Format: torch/csrc/distributed/c10d/FlightRecorder.hpp and its reader to
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -24,6 +22,7 @@ from probes.files.flight_recorder.ranks import UNKNOWN, moments, rank_in_name, r
 from probes.files.flight_recorder.unpack import DumpError, document, is_dump
 from probes.files.flight_recorder.verdict import verdict
 from probes.files.flight_recorder.world import World
+from probes.files.uncollected import uncollected
 
 __all__ = ["DumpsReading", "is_dump", "read_dumps"]
 
@@ -54,7 +53,7 @@ def read_dumps(files: Sequence[Named], elsewhere: Elsewhere | None = None) -> Du
 
     `elsewhere` reads the files first; what it leaves is read here.
     """
-    with _uncollected():
+    with uncollected():
         return _judged(files, elsewhere)
 
 
@@ -124,7 +123,7 @@ def _read(files: Sequence[Named]) -> list[Dump | str]:
 def _one(file: Named) -> Dump | str:
     path, name = file
     try:
-        with _uncollected():
+        with uncollected():
             return normal(name, rank_in_name(name), document(path))
     except (DumpError, NoDump) as error:
         return str(error)
@@ -132,15 +131,3 @@ def _one(file: Named) -> Dump | str:
         return "is nested or sized beyond any dump"
     except Exception as error:  # nothing that a file holds may end the analysis
         return f"cannot be understood: {type(error).__name__}: {str(error)[:120]}"
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Dumps are tens of thousands of small objects without a circle: looking for one takes half the time."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()

@@ -18,6 +18,7 @@ from probes.files.log.ranks import ranks_by_folder
 from probes.files.log.reader import FileReading
 from probes.files.log.rising import Rising
 from probes.files.runs import runs_of
+from probes.files.uncollected import uncollected
 
 BULK_IN_ALL, BULK_LEAST = 4096, 16
 """Ordinary messages of all files that are read one by one, and of each at least."""
@@ -86,11 +87,12 @@ class WatchedLogs:
     def reading(self, names: Iterable[str], at: float | None = None) -> LogReading:
         """Events and facts of the logs called `names`, as if there were no others; `at` as for `Growing.reading`."""
         chosen = [name for name in names if name in self._logs]
-        runs = self._place(chosen)
-        readings = [self._one(name, at) for name in chosen]
-        events = [event for reading in readings for event in reading.events]
-        inputs = [InputInfo(r.name, "log", r.size, r.rank, r.host, tuple(r.warnings)) for r in readings]
-        return LogReading(events, facts_of(readings, runs), inputs)
+        with uncollected():
+            runs = self._place(chosen)
+            readings = [self._one(name, at) for name in chosen]
+            events = [event for reading in readings for event in reading.events]
+            inputs = [InputInfo(r.name, "log", r.size, r.rank, r.host, tuple(r.warnings)) for r in readings]
+            return LogReading(events, facts_of(readings, runs), inputs)
 
     def _place(self, names: Iterable[str]) -> dict[str, str]:
         chosen = list(names)
