@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import exp, log
 
 from doctor.engine.model import Outcome, RuledOut
-from doctor.engine.observe import observe
+from doctor.engine.observe import look, observe
 from doctor.engine.situation import Situation
 from doctor.facts.model import Event, Scope, Symptom
 from doctor.rulebase.model import Condition, Rule
@@ -125,11 +125,11 @@ def _possible(rule: Rule, situation: Situation, entity: str) -> bool:
     """Does no signal of `all` fail, and does one that the condition asks for hold?"""
     shown = False
     for name in rule.condition.all:
-        truth = observe(rule.signals[name], situation, entity).truth
+        truth = look(rule.signals[name], situation, entity).truth
         if truth is Truth.FALSE:
             return False
         shown |= truth is Truth.TRUE
-    return shown or any(observe(rule.signals[n], situation, entity).truth is Truth.TRUE for n in _wanted(rule))
+    return shown or any(look(rule.signals[n], situation, entity).truth is Truth.TRUE for n in _wanted(rule))
 
 
 def _wanted(rule: Rule) -> list[str]:

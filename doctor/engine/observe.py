@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from doctor.engine.model import Outcome
-from doctor.engine.situation import Situation
+from doctor.engine.situation import Seen, Situation
 from doctor.facts.model import Event, Source
 from doctor.rulebase.expression import evaluate, fact_names
 from doctor.rulebase.model import Signal
@@ -17,35 +17,47 @@ SHOWN_EVENTS = 6
 
 def observe(signal: Signal, situation: Situation, entity: str) -> Outcome:
     """The outcome of `signal` for `entity`, with its weight in the belief."""
-    return _event(signal, situation, entity) if signal.events else _fact(signal, situation, entity)
+    seen = look(signal, situation, entity)
+    text = signal.when
+    if signal.events:
+        text = " or ".join(signal.events) + (f" where {signal.where}" if signal.where else "")
+    return Outcome(
+        signal.name,
+        seen.truth,
+        signal.weight(seen.truth),
+        text,
+        seen.sources,
+        seen.missing,
+        events=seen.events,
+        entities=seen.entities,
+    )
 
 
-def _event(signal: Signal, situation: Situation, entity: str) -> Outcome:
+def look(signal: Signal, situation: Situation, entity: str) -> Seen:
+    """Looks for what `signal` asks for, once for all rules."""
+    asked = (signal.events, signal.where or signal.when, signal.count, signal.ranks)
+    key = (*asked, signal.position, signal.before, signal.after, entity)
+    if key not in situation.seen:
+        found = _event(signal, situation, entity) if signal.events else _fact(signal, situation, entity)
+        situation.seen[key] = found
+    return situation.seen[key]
+
+
+def _event(signal: Signal, situation: Situation, entity: str) -> Seen:
     """TRUE when enough occurrences match; without any log nothing can be said of their absence."""
-    text = " or ".join(signal.events) + (f" where {signal.where}" if signal.where else "")
     candidates = [event for name in signal.events for event in situation.events(name, entity)]
-    matching: list[Event] = []
     missing: dict[str, None] = {}
-    doubtful = False
-    for event in candidates:
-        truth = _matches(signal, event, situation, entity, missing)
-        if truth is Truth.TRUE:
-            matching.append(event)
-        doubtful |= truth is Truth.UNKNOWN
-    if len(matching) >= signal.count and len({event.rank for event in matching}) >= signal.ranks:
-        return Outcome(
-            signal.name,
-            Truth.TRUE,
-            signal.weight_present,
-            text,
-            sources=_sources(matching),
-            events=tuple(matching),
-            entities=_places(matching),
-        )
+    matching, doubtful = candidates, False
+    if signal.where or signal.position or signal.before or signal.after:
+        truths = [_matches(signal, event, situation, entity, missing) for event in candidates]
+        matching = [event for event, truth in zip(candidates, truths, strict=True) if truth is Truth.TRUE]
+        doubtful = Truth.UNKNOWN in truths
+    ranks = len({event.rank for event in matching}) if signal.ranks > 1 else len(matching)
+    if len(matching) >= signal.count and ranks >= signal.ranks:
+        return Seen(Truth.TRUE, _sources(matching), events=tuple(matching), entities=_places(matching))
     if doubtful or not (candidates or situation.logs_read):
-        needed = tuple(missing) or tuple(f"event:{name}" for name in signal.events)
-        return Outcome(signal.name, Truth.UNKNOWN, 0.0, text, (), needed)
-    return Outcome(signal.name, Truth.FALSE, signal.weight_absent, text)
+        return Seen(Truth.UNKNOWN, missing=tuple(missing) or tuple(f"event:{name}" for name in signal.events))
+    return Seen(Truth.FALSE)
 
 
 def _matches(signal: Signal, event: Event, situation: Situation, entity: str, missing: dict[str, None]) -> Truth:
@@ -66,7 +78,7 @@ def _matches(signal: Signal, event: Event, situation: Situation, entity: str, mi
     return Truth.of(evaluation.value)
 
 
-def _fact(signal: Signal, situation: Situation, entity: str) -> Outcome:
+def _fact(signal: Signal, situation: Situation, entity: str) -> Seen:
     """TRUE when the condition holds for the entity or for some entity inside it: it is there that it holds."""
     truths: list[Truth] = []
     sources: dict[Source, None] = {}
@@ -85,24 +97,17 @@ def _fact(signal: Signal, situation: Situation, entity: str) -> Outcome:
     truth = disjunction(truths)
     if truth is Truth.TRUE:
         shown = tuple(source for source in sources if source.text or source.path)
-        return Outcome(
-            signal.name,
-            truth,
-            signal.weight(truth),
-            signal.when,
-            shown,
-            entities=tuple(p for p in places if p != "job"),
-        )
-    return Outcome(
-        signal.name, truth, signal.weight(truth), signal.when, (), tuple(missing) if truth is Truth.UNKNOWN else ()
-    )
+        return Seen(truth, shown, entities=tuple(place for place in places if place != "job"))
+    return Seen(truth, missing=tuple(missing) if truth is Truth.UNKNOWN else ())
 
 
-def _sources(events: Iterable[Event]) -> tuple[Source, ...]:
+def _sources(events: Sequence[Event]) -> tuple[Source, ...]:
     """The lines to quote: the occurrences spread over ranks, the first one with its context."""
     chosen: list[Event] = []
     seen: set[tuple[int | None, str]] = set()
     for event in events:
+        if len(chosen) >= SHOWN_EVENTS:
+            break
         key = (event.rank, event.source.path)
         if key not in seen:
             seen.add(key)
@@ -113,7 +118,7 @@ def _sources(events: Iterable[Event]) -> tuple[Source, ...]:
         if event not in chosen:
             chosen.append(event)
     sources: dict[Source, None] = {}
-    for position, event in enumerate(chosen[:SHOWN_EVENTS]):
+    for position, event in enumerate(chosen):
         sources[event.source] = None
         if position == 0:
             sources.update(dict.fromkeys(event.context))
@@ -123,9 +128,9 @@ def _sources(events: Iterable[Event]) -> tuple[Source, ...]:
 def _places(events: Iterable[Event]) -> tuple[str, ...]:
     """The ranks the events come from, or their nodes where the rank is not known."""
     places: dict[str, None] = {}
-    for event in events:
-        if event.rank is not None:
-            places[f"rank:{event.rank}"] = None
-        elif event.host:
-            places[f"node:{event.host}"] = None
+    for rank, host in dict.fromkeys((event.rank, event.host) for event in events):
+        if rank is not None:
+            places[f"rank:{rank}"] = None
+        elif host:
+            places[f"node:{host}"] = None
     return tuple(places)

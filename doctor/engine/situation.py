@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
-from doctor.facts.model import Event, EventSpec, Fact
+from doctor.facts.model import Event, EventSpec, Fact, Source
 from doctor.facts.store import FactStore
 from doctor.rulebase.truth import Truth
 
@@ -16,6 +18,13 @@ NOT_OWN = ("log.last_line",)
 
 LEAVES = ("rank", "gpu", "nic")
 """Kinds of entity that contain no other."""
+
+_FIELDS: Mapping[str, Callable[[Event], Any]] = {
+    **{name: attrgetter(name) for name in ("rank", "local_rank", "host", "time", "step", "phase", "run", "order")},
+    **{name: attrgetter(f"source.{name}") for name in ("path", "text", "line")},
+    "traceback": lambda event: "",
+}
+"""What every event tells beside its captures; a traceback only where it ends one."""
 
 _PLACE: Mapping[str, Callable[[Event], object]] = {
     "rank": lambda event: event.rank,
@@ -70,43 +79,51 @@ class Span:
         return Truth.UNKNOWN if event.run in self.timeless else Truth.FALSE
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is there of what a signal asks for; the same for every rule that asks for it. As in Outcome."""
+
+    truth: Truth
+    sources: tuple[Source, ...] = ()
+    missing: tuple[str, ...] = ()
+    events: tuple[Event, ...] = ()
+    entities: tuple[str, ...] = ()
+
+
 class Situation:
     """A fact store with what the engine asks of it over and over, computed once."""
 
     def __init__(self, store: FactStore, specs: dict[str, EventSpec]) -> None:
         self.store, self.specs = store, specs
         self.logs_read = bool(store.events()) or store.get("log.files") is not None
-        self.answers = {fact.name for fact in store.facts() if fact.quality == "answered"}
-        self._first: set[int] = set()
-        self._last: set[int] = set()
+        self.follow_ons = tuple(name for name, spec in specs.items() if spec.follows and store.events(name))
+        self.seen: dict[tuple[object, ...], Seen] = {}
+        """What was looked for already, by what was asked and of which entity."""
         self._by_entity: dict[tuple[str, str], dict[str, list[Event]]] = {}
         self._entities: dict[str, list[str]] = {}
         self._spans: dict[tuple[str, str], Span] = {}
         self._inner: dict[str, dict[str, list[str]]] = {}
-        self._mark_ends()
 
-    def _mark_ends(self) -> None:
-        """Finds the first and the last event of each rank's log, leaving out what merely follows from a failure."""
-        ends: dict[tuple[str, int | None], list[Event]] = {}
+    @cached_property
+    def _ends(self) -> tuple[frozenset[int], frozenset[int]]:
+        """The first and the last event of each rank's log, leaving out what merely follows from a failure."""
+        firsts: dict[tuple[str, int | None], Event] = {}
+        lasts: dict[tuple[str, int | None], Event] = {}
         for event in self.store.events():
-            spec = self.specs.get(event.name)
-            if event.name in NOT_OWN or (spec is not None and spec.follows):
+            if event.name in NOT_OWN or event.name in self.follow_ons:
                 continue
             key = (event.source.path, event.rank)
-            first_last = ends.setdefault(key, [event, event])
-            if event.order < first_last[0].order:
-                first_last[0] = event
-            if event.order >= first_last[1].order:
-                first_last[1] = event
-        for first, last in ends.values():
-            self._first.add(id(first))
-            self._last.add(id(last))
+            if event.order < firsts.setdefault(key, event).order:
+                firsts[key] = event
+            if event.order >= lasts.setdefault(key, event).order:
+                lasts[key] = event
+        return frozenset(map(id, firsts.values())), frozenset(map(id, lasts.values()))
 
     def is_first(self, event: Event) -> bool:
-        return id(event) in self._first
+        return id(event) in self._ends[0]
 
     def is_last(self, event: Event) -> bool:
-        return id(event) in self._last
+        return id(event) in self._ends[1]
 
     def events(self, name: str, entity: str) -> list[Event]:
         """Occurrences of `name` that belong to `entity`."""
@@ -146,9 +163,9 @@ class Situation:
             return [within]
         found: dict[str, None] = {}
         for name in names:
-            for fact in self.store.every(name):
-                if within == "job" or within in self.store.chain(fact.entity):
-                    found[fact.entity] = None
+            for place in self.store.entities_of(name):
+                if within == "job" or within in self.store.chain(place):
+                    found[place] = None
         return list(found) or [within]
 
     def lookup(self, entity: str, event: Event | None = None, within: str = "job") -> SituationLookup:
@@ -165,6 +182,8 @@ class Situation:
 class SituationLookup:
     """The names of an expression, seen from one entity and, for `where`, from one event."""
 
+    __slots__ = ("entity", "event", "situation", "within")
+
     def __init__(self, situation: Situation, entity: str, event: Event | None, within: str) -> None:
         self.situation, self.entity, self.event, self.within = situation, entity, event, within
 
@@ -177,14 +196,7 @@ class SituationLookup:
             return None
         if name in event.fields:
             return event.fields[name]
-        match name:
-            case "rank" | "local_rank" | "host" | "time" | "step" | "phase" | "run" | "order":
-                return getattr(event, name)
-            case "path" | "text" | "line":
-                return getattr(event.source, name)
-            case "traceback":
-                return ""
-        return None
+        return _FIELDS[name](event) if name in _FIELDS else None
 
     def inner(self, kind: str) -> Iterator[SituationLookup]:
         for entity in self.situation.inner(kind, self.entity):

@@ -8,7 +8,8 @@ from math import isfinite
 
 from doctor.facts.model import Event, Fact, Quality
 
-RANKING = (Quality.ANSWERED, Quality.MEASURED, Quality.STATED, Quality.DERIVED, Quality.FAILED)
+RANKING = (Quality.ANSWERED, Quality.MEASURED, Quality.STATED, Quality.DERIVED)
+"""Of several statements the one that counts; what failed is no statement."""
 
 
 class FactStore:
@@ -20,6 +21,7 @@ class FactStore:
 
     def __init__(self, facts: Iterable[Fact] = (), events: Iterable[Event] = ()) -> None:
         self._facts: dict[str, dict[str, list[Fact]]] = defaultdict(dict)
+        self._best: dict[str, dict[str, Fact]] = defaultdict(dict)
         self._events: dict[str, list[Event]] = defaultdict(list)
         self._node_of_rank: dict[str, str] = {}
         for fact in facts:
@@ -32,6 +34,10 @@ class FactStore:
         if isinstance(fact.value, float) and not isfinite(fact.value):
             return
         self._facts[fact.name].setdefault(fact.entity, []).append(fact)
+        if fact.quality is not Quality.FAILED:
+            best = self._best[fact.name].setdefault(fact.entity, fact)
+            if RANKING.index(fact.quality) < RANKING.index(best.quality):
+                self._best[fact.name][fact.entity] = fact
         if fact.name == "rank.host":
             self._node_of_rank[fact.entity] = f"node:{fact.value}"
 
@@ -40,19 +46,20 @@ class FactStore:
 
     def get(self, name: str, entity: str = "job") -> Fact | None:
         """The best fact `name` of `entity`, or of the entities that contain it: a rank's node, a run's job."""
-        by_entity = self._facts.get(name)
-        if not by_entity:
-            return None
-        for place in self.chain(entity):
-            known = [f for f in by_entity.get(place, ()) if f.quality is not Quality.FAILED]
-            if known:
-                return min(known, key=lambda f: RANKING.index(f.quality))
+        if best := self._best.get(name):
+            for place in self.chain(entity):
+                if (fact := best.get(place)) is not None:
+                    return fact
         return None
 
     def every(self, name: str) -> Iterator[Fact]:
         """All facts called `name`, of all entities, in the order they were added."""
         for facts in self._facts.get(name, {}).values():
             yield from facts
+
+    def entities_of(self, name: str) -> Iterable[str]:
+        """The entities that a fact called `name` is about, in the order they were added."""
+        return self._facts.get(name, {})
 
     def failed(self) -> Iterator[Fact]:
         """What was looked for and could not be read; the value says why."""
@@ -83,14 +90,13 @@ class FactStore:
         found = {e for by in self._facts.values() for e in by if e == kind or e.startswith(prefix)}
         return sorted(found)
 
-    def chain(self, entity: str) -> Iterator[str]:
+    def chain(self, entity: str) -> tuple[str, ...]:
         """`entity`, then what contains it, ending with the job."""
-        yield entity
+        if entity == "job":
+            return ("job",)
         kind, _, name = entity.partition(":")
-        if kind == "rank":
-            if node := self._node_of_rank.get(entity):
-                yield node
-        elif kind in ("gpu", "nic") and "/" in name:
-            yield "node:" + name.rsplit("/", 1)[0]
-        if entity != "job":
-            yield "job"
+        if kind == "rank" and (node := self._node_of_rank.get(entity)):
+            return entity, node, "job"
+        if kind in ("gpu", "nic") and "/" in name:
+            return entity, "node:" + name.rsplit("/", 1)[0], "job"
+        return entity, "job"
