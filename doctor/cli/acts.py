@@ -39,8 +39,8 @@ def acts(command: Command) -> Command:
             help="Serve metrics at /metrics, on this machine alone unless HOST is given.",
         ),
         click.option(
-            "--dump", multiple=True, type=click.Choice(("flight-recorder", "stacks")),
-            help="Take dumps when the job seems to hang; may be given several times.",
+            "--dump", multiple=True, type=click.Choice(("flight-recorder", "stacks", "memory")),
+            help="Take dumps when the job seems to hang, of memory when it fills up; may be given several times.",
         ),
         click.option("--state", type=path, metavar="FILE", callback=_folder, help="Go on here after a restart."),
     )  # fmt: skip
@@ -75,7 +75,8 @@ class Acts:
         from doctor.session.node import this_host
         from doctor.session.watch.acting import Acting
         from doctor.session.watch.actions import Actions, Asked
-        from doctor.session.watch.dumps import Dumps
+        from doctor.session.watch.dumps import KINDS, Dumps
+        from doctor.session.watch.memory_dumps import MEMORY, MemoryDumps
         from doctor.session.watch.state import StateFile
         from doctor.views.watch_json import announcement
 
@@ -89,10 +90,13 @@ class Acts:
         except OSError as error:
             reason = error.strerror or str(error)
             raise click.UsageError(say(lang, "attach.no_port", path=f"{host}:{port}", reason=reason)) from None
-        dumps = None
-        if asked["dump"]:
-            node = replace(this_host(), pid=pid or 0, job="" if pid else slurm or "")
-            dumps = Dumps(asked["dump"], node, lambda: list(watch.follower.followed), self.told, watch.add_facts, clock)
+        dumps: list[Dumps | MemoryDumps] = []
+        node = replace(this_host(), pid=pid or 0, job="" if pid else slurm or "")
+        beside = node, lambda: list(watch.follower.followed), self.told, watch.add_facts, clock
+        if kinds := [kind for kind in KINDS if kind in asked["dump"]]:
+            dumps.append(Dumps(kinds, *beside))
+        if MEMORY in asked["dump"]:
+            dumps.append(MemoryDumps(*beside))
         state = StateFile(asked["state"], self.told) if asked["state"] is not None else None
         return Acting(watch, actions, dumps, state, self.stored, self.targets)
 

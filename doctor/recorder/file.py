@@ -23,10 +23,15 @@ LAST = 2.0
 
 
 class RecordFile:
-    """Lines that are put are written within half a second; `broken` is told the first error, and nothing follows it."""
+    """Lines that are put are written within half a second; `broken` is told the first error, and nothing follows it.
 
-    def __init__(self, path: str, broken: Callable[[Exception], None], most: int = MOST) -> None:
-        self.path, self.most, self._broken = path, most, broken
+    `begun` is called by the thread that writes, once the file is there.
+    """
+
+    def __init__(
+        self, path: str, broken: Callable[[Exception], None], most: int = MOST, begun: Callable[[], None] | None = None
+    ) -> None:
+        self.path, self.most, self._broken, self._begun = path, most, broken, begun
         self._lines: deque[Line] = deque()
         self._lost = 0
         self._size = 0
@@ -58,6 +63,8 @@ class RecordFile:
                 self._size = os.fstat(file.fileno()).st_size
                 if self._size and not _ends_a_line(self.path):
                     file.write(b"\n")  # the process that wrote here before was killed within a line
+                if self._begun is not None:
+                    self._begun()
                 while not self._end:
                     self._drain(file.write)
                     self._wake.wait(PAUSE)

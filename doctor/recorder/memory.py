@@ -18,6 +18,11 @@ COUNTERS = {
 """torch.cuda.memory_stats: counters that the allocator keeps on the host."""
 
 
+def on_gpu() -> bool:
+    """Does this process use a GPU by now?"""
+    return bool(import_module("torch").cuda.is_initialized())
+
+
 def counters() -> dict[str, int]:
     """The allocator's counters of the current GPU; empty without one."""
     cuda = import_module("torch").cuda

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
 import threading
@@ -14,12 +15,13 @@ from math import isfinite
 from time import perf_counter
 from typing import Any
 
-from doctor.recorder import experts, loader, memory, place
+from doctor.recorder import experts, loader, memory, pipe, place
 from doctor.recorder.file import RecordFile
 from doctor.recorder.gradients import sync_of
 from doctor.recorder.hook import Hook
 from doctor.recorder.later import Later
 from doctor.recorder.passes import COUNTED, Passes, grad_enabled
+from doctor.recorder.snapshot import Snapshots
 
 HELD_AT = 2
 """The step in which tensors are counted by category: optimizers make their states in the first."""
@@ -35,6 +37,7 @@ class Recorder:
         self.on, self.pid = True, os.getpid()
         self._folder, self._every = folder, max(int(every), 1)
         self._file: RecordFile | None = None
+        self._snapshots: Snapshots | None = None
         self._later = Later()
         self._models: list[weakref.ref[Any]] = []
         self._optimizers: list[weakref.ref[Any]] = []
@@ -98,27 +101,44 @@ class Recorder:
         self.on = False
         text = f"{type(error).__name__}: {error}"[:300]
         print(f"pdoctor recorder: off: {text}", file=sys.stderr)
+        self._no_snapshots()
         if self._file is not None:
             self._file.put({"record": "off", "why": text})
 
     def close(self) -> None:
         """Writes what is left."""
         self.safely(self._later.arrived)
+        self._no_snapshots()
         if self.on and self._file is not None:
             self._file.put({"record": "end", "at": round(time.time(), 3), "steps": self._step})
         if self._file is not None:
             self._file.close()
         self.on = False  # only now: an error of the last lines is told as well
+        self._no_snapshots()
 
     def _forked(self) -> None:
         """A worker of a data loader is not the rank: its copy is silent."""
-        self.on, self._file = False, None
+        if self._snapshots is not None:
+            self._snapshots.leave()
+        self.on, self._file, self._snapshots = False, None, None
 
     def _put(self, line: dict[str, Any]) -> None:
         if self._file is None:  # by now the ranks know each other
-            self._file = RecordFile(place.path(self._folder), self.stop)
+            path = place.path(self._folder)
+            self._file = RecordFile(path, self.stop, begun=partial(self._listen, path))
             self._file.put(self._head())
         self._file.put(line)
+
+    def _listen(self, path: str) -> None:
+        """Of a rank that uses a GPU, snapshots can be asked for from now on."""
+        if memory.on_gpu():
+            with contextlib.suppress(OSError):  # a file system without named pipes
+                self._snapshots = Snapshots(path, pipe.Pipe(pipe.path_of(path)), self._put)
+
+    def _no_snapshots(self) -> None:
+        snapshots, self._snapshots = self._snapshots, None
+        if snapshots is not None:
+            snapshots.close()
 
     def _head(self) -> dict[str, Any]:
         models = _alive(self._models)
@@ -247,6 +267,8 @@ class Recorder:
             self._held["optimizer"] = self._tally.count(memory.states(own))
             self._put({"record": "held", "step": self._step, **{k: v for k, v in self._held.items() if v}})
             self._tally = memory.Tally()
+        if self._snapshots is not None:
+            self._snapshots.at_step(self._step)
         self._clear()
         self._later.arrived()
         self._step += 1

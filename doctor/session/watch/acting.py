@@ -12,6 +12,7 @@ from doctor.session.inputs import InputError
 from doctor.session.notes import Note
 from doctor.session.watch.actions import Actions
 from doctor.session.watch.dumps import Dumps
+from doctor.session.watch.memory_dumps import MemoryDumps
 from doctor.session.watch.model import Announcement, Kept
 from doctor.session.watch.resume import Marks, starts
 from doctor.session.watch.state import StateFile, Stored
@@ -30,7 +31,7 @@ class Acting:
         self,
         watch: Watch,
         actions: Actions,
-        dumps: Dumps | None = None,
+        dumps: Sequence[Dumps | MemoryDumps] = (),
         state: StateFile | None = None,
         stored: Stored | None = None,
         targets: Sequence[str] = (),
@@ -45,19 +46,22 @@ class Acting:
         """After each turn of the watch, with what was said in it."""
         for one in said:
             self._actions(one)
-            if self._dumps is not None:
-                self._dumps(one)
+            for dumps in self._dumps:
+                dumps(one)
         now = self._clock()
         if said or now - self._looked >= EVERY:
             self._looked = now
             self._actions.status(self._watch.status)
+            for dumps in self._dumps:
+                if self._watch.report is not None:
+                    dumps.look(self._watch.report)
         if self._state is not None and self._state.due(urgent=bool(said)):
             self._state.save(self._stored())
 
     def close(self) -> None:
         """At the end: what is pending is waited for, and what was not done is owed."""
-        if self._dumps is not None:
-            self._dumps.close()
+        for dumps in self._dumps:
+            dumps.close()
         self._actions.close(PATIENCE)
         if self._state is not None:
             self._state.save(self._stored())

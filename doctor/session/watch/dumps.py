@@ -3,11 +3,9 @@ of its process groups ends it. What they say goes into the diagnosis."""
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from doctor.facts.model import Fact
@@ -15,13 +13,14 @@ from doctor.facts.ranks import names
 from doctor.facts.store import FactStore
 from doctor.session.node import look
 from doctor.session.notes import Note
+from doctor.session.report import Report
 from doctor.session.watch.model import Announcement, Kind
+from doctor.session.watch.the_job import job_of
 from doctor.session.watch.trouble import Told
 from probes.files.flight_recorder import read_dumps
 from probes.live.dumps.flight import dump_flight_recorders
 from probes.node.interface.host import Host
-from probes.node.interface.processes import Job, ranks_here
-from probes.node.job import logs_of
+from probes.node.interface.processes import Job
 
 FLIGHT, STACKS = "flight-recorder", "stacks"
 KINDS = (FLIGHT, STACKS)
@@ -84,6 +83,9 @@ class Dumps:
                 self._hanging.add(said.text_key)
             self._changed.notify_all()
 
+    def look(self, report: Report) -> None:
+        """A hang is told as soon as it shows: nothing is taken before."""
+
     def close(self, seconds: float = 1.0) -> None:
         """Waits a moment for a dump that is being taken."""
         with self._changed:
@@ -95,7 +97,7 @@ class Dumps:
     def take(self) -> None:
         """Takes the dumps now."""
         try:
-            job = self._job()
+            job = job_of(self.host, self.followed())
         except OSError as error:
             self._says("attach.not_dumped", ", ".join(self.kinds), error.strerror or str(error))
             return
@@ -106,17 +108,6 @@ class Dumps:
             self._flight(job)
         if STACKS in self.kinds:
             self._stacks(job)
-
-    def _job(self) -> Job | None:
-        ranks = ranks_here(self.host)
-        if self.host.pid or self.host.job:
-            return next((job for job in ranks.jobs if job.ranks == ranks.job), None)
-        files = {os.path.realpath(path) for path in self.followed()}
-        return next((job for job in ranks.jobs if not files.isdisjoint(self._written(job))), None)
-
-    def _written(self, job: Job) -> Iterator[str]:
-        with suppress(OSError):
-            yield from (os.path.realpath(self.host.path(path)) for path in logs_of(self.host, job))
 
     def _flight(self, job: Job) -> None:
         flight = dump_flight_recorders(self.host, job.ranks)

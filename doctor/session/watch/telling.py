@@ -161,8 +161,8 @@ def patience(finding: Finding) -> float:
 
 
 def _taken(source: Source) -> bool:
-    """Is it of a dump, which is only taken of a job that seems to hang?"""
-    return source.kind in ("flight_recorder", "stacks") or source.path.startswith(PY_SPY)
+    """Is it of a dump, which is only taken where something seems wrong?"""
+    return source.kind in ("flight_recorder", "stacks", "snapshot") or source.path.startswith(PY_SPY)
 
 
 def _surer(label: str, before: str) -> bool:

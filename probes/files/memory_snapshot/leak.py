@@ -11,10 +11,12 @@ from probes.files.memory_snapshot.replay import Course
 
 WARM_UP = 2
 """Phases left out at the beginning: the first steps make optimizer states and workspaces once."""
-LEAST_SHARE = 0.01
-"""Growth over the history, as a share of the peak, below which nothing is said."""
+LEAST_SHARE, LEAST_KEPT = 0.01, 0.002
+"""Growth over the history, as a share of the peak, below which nothing is said; and where one place keeps something of
+every phase, and most of the growth with it: a few steps of a slow leak."""
 STEADY = 3.0
 """One phase may add at most so much more than the median of them; a jump is no leak."""
+MOST_OF_IT = 0.5
 STATES = ("parameters", "optimizer_state", "parameter_buffers")
 
 
@@ -38,7 +40,7 @@ def leak(course: Course) -> Leak | None:
         return None
     steps = [after - before for before, after in pairwise(lows)]
     total = lows[-1] - lows[0]
-    if min(steps) <= 0 or total < LEAST_SHARE * course.peak.total or max(steps) > STEADY * median(steps):
+    if min(steps) <= 0 or total < LEAST_KEPT * course.peak.total or max(steps) > STEADY * median(steps):
         return None
     steady = {
         origin: sum(phases[WARM_UP:])
@@ -46,4 +48,6 @@ def leak(course: Course) -> Leak | None:
         if all(phases[WARM_UP:-1]) and origin.category not in STATES
     }
     keeper = max(steady, key=lambda origin: steady[origin], default=None)
+    if total < LEAST_SHARE * course.peak.total and (keeper is None or steady[keeper] < MOST_OF_IT * total):
+        return None
     return Leak(total / len(steps), total, keeper, steady[keeper] if keeper else 0)

@@ -7,9 +7,6 @@ torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp, the loop of HeartbeatMonitor i
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -18,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from probes.files.flight_recorder import is_dump
+from probes.live.dumps.pipe import poke
 from probes.node.interface.host import Host
-from probes.node.interface.model import why
 from probes.node.interface.processes import Rank
 from probes.node.job import dump_places
 
@@ -73,25 +70,10 @@ def _ask(host: Host, rank: Rank) -> None:
     stem = rank.environ.get(PIPE, "")
     if not stem:
         raise LookupError(f"{PIPE} is not set in the job")
-    path = _place(host, rank, f"{stem}{rank.rank}.pipe")
     try:
-        pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError as error:
-        if error.errno == errno.ENXIO:
-            raise LookupError("nobody reads the pipe of the flight recorder") from None
-        if error.errno == errno.ENOENT:
-            raise LookupError("made no pipe for its flight recorder: only a process group over NCCL does") from None
-        raise LookupError(f"the pipe of the flight recorder: {why(error)}") from None
-    try:
-        if not stat.S_ISFIFO(os.fstat(pipe).st_mode):
-            raise LookupError("there is another file in place of the pipe of the flight recorder")
-        os.write(pipe, b"1")
-    except BlockingIOError:
-        raise LookupError("the pipe of the flight recorder is full: nobody reads it") from None
-    except OSError as error:
-        raise LookupError(f"the pipe of the flight recorder: {why(error)}") from None
-    finally:
-        os.close(pipe)
+        poke(_place(host, rank, f"{stem}{rank.rank}.pipe"), "the pipe of the flight recorder")
+    except FileNotFoundError:
+        raise LookupError("made no pipe for its flight recorder: only a process group over NCCL does") from None
 
 
 def _written(host: Host, one: _Asked, flight: Flight) -> bool:
