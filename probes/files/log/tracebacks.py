@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from doctor.facts.model import Source, Value
 from probes.files.log.frames import BOX, PYTHON, code_of, frame_of, is_around, name_of
+from probes.files.log.prefix import split
 
 HEADER = re.compile(r"Traceback \(most recent call last\)")
 FINAL = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:\([\w.]+\))?(?::(?: (.*))?)?$")
@@ -31,6 +32,7 @@ FRAMES = 30
 CONTEXT = 12
 MESSAGE_LINES = 8
 MESSAGE = 2000
+LABEL = 40
 FOREIGN = 200
 """Lines of others between two lines of one traceback, after which it is taken as cut off."""
 
@@ -107,13 +109,23 @@ class Tracebacks:
             other.unseen += 1
             if other.unseen > FOREIGN:
                 yield self._open.pop(other.label)
-        traceback = self._open.get(label)
+        traceback = self._open.get(label) or self._adopted(label)
         if traceback is None:
             if begun := _begin(label, body, source, position):
-                self._open[label] = begun
+                self._open[begun.label] = begun
             return
         traceback.unseen = 0
         yield from self._advance(traceback, traceback.body(body), body, source, position)
+
+    def _adopted(self, label: str) -> Traceback | None:
+        """The traceback whose header lost the launcher's label to a progress bar that went back in its line."""
+        for own, traceback in self._open.items():
+            if own and label.endswith(own):
+                del self._open[own]
+                traceback.label = label
+                self._open[label] = traceback
+                return traceback
+        return None
 
     def ended(self, all_of_them: bool) -> Iterator[Traceback]:
         """Those whose last line was read, as nothing more is expected of them. The rest is dropped on demand."""
@@ -198,6 +210,8 @@ class Tracebacks:
 def _begin(label: str, body: str, source: Source, position: int) -> Traceback | None:
     if header := HEADER.search(body):
         before = body[: header.start()]
+        if own := _label_after_bar(before):
+            return Traceback(label + own.strip(), "", current=Raised(position=position, sources=[source]))
         # IPython begins with the name of the exception, and draws a line before it.
         notebook = EXCEPTION.match(before.strip("- ")) is not None
         lead = "" if notebook or not before.strip(BOX + "─- ") else before
@@ -211,6 +225,13 @@ def _begin(label: str, body: str, source: Source, position: int) -> Traceback | 
             _remember(traceback.current, source)
             return traceback
     return None
+
+
+def _label_after_bar(before: str) -> str:
+    """The label of a header before which a progress bar stands that did not end its line; empty where there is none."""
+    start = before.rfind("[", max(len(before) - LABEL, 1))
+    own = before[start:] if start > 0 else ""
+    return own if own and split(own).label == own else ""
 
 
 def _ends(body: str, names: re.Pattern[str] = EXCEPTION) -> re.Match[str] | None:

@@ -248,3 +248,17 @@ def test_one_of_an_older_notebook_with_its_cause() -> None:
 
 def test_tables_and_numbered_lists_are_no_frames() -> None:
     assert tracebacks("| /data/a.py:3 in use |\n----> 2 steps\nCell In[3], line 2\nFile /a/b.py:1, in f\n") == []
+
+
+BAR = "\r  0%|          | 0/90 [00:00<?, ?it/s]"
+
+
+@pytest.mark.parametrize("label", ["[rank3]: ", "[default3]:[rank3]: ", ""])
+def test_a_bar_that_did_not_end_its_line_stands_before_the_header(label: str) -> None:
+    launcher, own = (
+        (label.partition(":")[0] + ":", label.partition(":")[2]) if label.startswith("[def") else ("", label)
+    )
+    first, rest = labelled(label, PLAIN).split("\n", 1)
+    (event,) = tracebacks(f"{launcher}{BAR}{own}{first.removeprefix(label)}\n{rest}")
+    assert event.fields["exception"] == "torch.OutOfMemoryError"
+    assert event.fields["last_frame"] == "/lib/tensor.py:backward: run()"
