@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
+from typing import TypeAlias
 
 HAS_TIME = re.compile(r"\d\d:\d\d:\d\d")
 TIME = r"(?P<h>\d\d):(?P<m>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?"
@@ -25,18 +26,30 @@ SHAPES: tuple[re.Pattern[str], ...] = (
     re.compile(r"^\W{0,3}" + TIME + r"(?=[\s\])|]|$)"),  # time of day alone
 )
 
+State: TypeAlias = tuple[date, float, bool]
+
 
 @dataclass(slots=True)
 class Clock:
     """Completes times that lack their year or day. Times without a zone count as UTC.
 
     `day` is the last full date seen in the file; it begins with the date of the file itself. `dated` tells
-    whether any line had a date.
+    whether any line had a date; `whole` whether the last time that was read told day and year by itself.
     """
 
     day: date
     last: float = 0.0
     dated: bool = False
+    whole: bool = False
+
+    @property
+    def state(self) -> State:
+        """All that decides on how a time is completed."""
+        return (self.day, self.last, self.dated)
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self.day, self.last, self.dated = state
 
     def read(self, text: str) -> float | None:
         """Seconds since the epoch of the first time in the first 160 characters, or None."""
@@ -70,6 +83,7 @@ class Clock:
         self.day = (datetime.fromtimestamp(seconds, UTC)).date()
         self.last = seconds
         self.dated = self.dated or "d" in part
+        self.whole = "y" in part or "y2" in part
         return seconds
 
     def _day(self, part: dict[str, str | None]) -> date:

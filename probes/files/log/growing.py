@@ -10,12 +10,12 @@ from collections import deque
 from collections.abc import Sequence
 from datetime import date
 from operator import attrgetter
-from typing import TypeAlias
 
 from doctor.facts.model import Event
 from probes.files.log.clock import Clock
 from probes.files.log.head import HEAD_BYTES, HEAD_LINES, Head
-from probes.files.log.lines import BULK, Hit, Lines, Patterns
+from probes.files.log.hit import Hit, Made
+from probes.files.log.lines import BULK, Lines, Patterns
 from probes.files.log.matcher import Matcher
 from probes.files.log.place import place
 from probes.files.log.prefix import Style
@@ -34,7 +34,6 @@ DULL = 1.0
 
 ERROR_FILE = b'{"message"'
 
-_State: TypeAlias = tuple[date, float, bool]
 _position = attrgetter("position")
 
 
@@ -68,7 +67,6 @@ class Growing:
         """The position up to which no date was found."""
         self._half_since = self._open_since = self._read_at = 0.0
         self._told = (-1.0, -1.0)
-        self._made: dict[int, tuple[Hit, _State, Event, _State]] = {}
         self._context: object = None
 
     @property
@@ -199,7 +197,7 @@ class Growing:
         if not self._clock.dated:
             self._clock = Clock(self._day(self._head, self._tail))
         placer = self._placer(FileReading(self.name, self.size, place=self._place), self._lines, self._head)
-        return [placer.event(hit, self._clock) for hit in sorted(hits, key=_position)]
+        return self._events(sorted(hits, key=_position), placer, self._clock, self._lines)
 
     def _pending(self, at: float) -> bytes | None:
         """The line that has no end yet, if it has waited long enough."""
@@ -242,7 +240,7 @@ class Growing:
         placer = self._placer(reading, lines, head)
         clock = Clock(self._day(head, tail))
         reading.first_time = head.time(clock.day)
-        reading.events = self._events(hits, placer, clock, (placer.context, dict(lines.ranks)))
+        reading.events = self._events(hits, placer, clock, lines)
         reading.events += placer.last_lines(tail, clock, hits[-1] if hits else None)
         reading.counts = lines.counts()
         if tail:
@@ -250,22 +248,25 @@ class Growing:
         reading.last_time = max((event.time for event in reading.events if event.time is not None), default=None)
         return reading
 
-    def _events(self, hits: Sequence[Hit], placer: Placer, clock: Clock, context: object) -> list[Event]:
+    def _events(self, hits: Sequence[Hit], placer: Placer, clock: Clock, lines: Lines) -> list[Event]:
         """The events of the hits; those made before are taken again where nothing has changed what they say."""
-        known = self._made if context == self._context else {}
-        self._context, self._made = context, {}
+        if self._context != (placer.context, lines.ranks):
+            self._context = (placer.context, dict(lines.ranks))
+        context = self._context
         events = []
-        state = (clock.day, clock.last, clock.dated)
+        state = clock.state
         for hit in hits:
-            made = known.get(id(hit))
-            if made is None or made[1] != state:
-                clock.day, clock.last, clock.dated = state
+            made = hit.made
+            if made is None or made.context is not context or (made.before is not None and made.before != state):
+                clock.state = state
                 event = placer.event(hit, clock)
-                made = (hit, state, event, (clock.day, clock.last, clock.dated))
-            self._made[id(hit)] = made
-            events.append(made[2])
-            state = made[3]
-        clock.day, clock.last, clock.dated = state
+                alone = event.time is None or clock.whole
+                after = None if event.time is None else clock.state
+                made = hit.made = Made(event, context, None if alone else state, after)
+            if made.after is not None:
+                state = made.after
+            events.append(made.event)
+        clock.state = state
         return events
 
 

@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any
 
 from doctor.facts.model import EventSpec, Source, Symptom
+from probes.files.log.hit import Hit
 from probes.files.log.keep import Kept
 from probes.files.log.locate import linear
 from probes.files.log.matcher import Matcher
@@ -21,7 +22,7 @@ from probes.files.log.prefix import Prefix, Style, split
 from probes.files.log.repeats import Repeats
 from probes.files.log.segments import LINE, Segment, text_of
 from probes.files.log.syntax import literals, may_explode
-from probes.files.log.tracebacks import Raised, Traceback, Tracebacks
+from probes.files.log.tracebacks import Traceback, Tracebacks
 
 TEXT = 4096
 SAMPLE = 16
@@ -47,21 +48,6 @@ BUILT_IN = (
 COMM = re.compile(r"comm 0x[0-9a-f]+ rank (\d+) nranks (\d+)")
 TRACEBACK = "python.traceback"
 _position = itemgetter(1)
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One occurrence, not yet typed or placed. `spec` is None for a traceback."""
-
-    spec: EventSpec | None
-    groups: Mapping[str, bytes | None]
-    source: Source
-    prefix: Prefix
-    position: int
-    step: int | None
-    phase: str
-    raised: Raised | None = None
-    traceback: Traceback | None = None
 
 
 class Patterns:

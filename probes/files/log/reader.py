@@ -14,7 +14,8 @@ from doctor.facts.model import Event, Source, Symptom, Value
 from probes.files.log.captures import typed
 from probes.files.log.clock import Clock
 from probes.files.log.head import HEAD_LINES, Head, stated_day
-from probes.files.log.lines import BULK, TRACEBACK, Hit, Lines, Patterns
+from probes.files.log.hit import Hit
+from probes.files.log.lines import BULK, TRACEBACK, Lines, Patterns
 from probes.files.log.matcher import Matcher
 from probes.files.log.noise import is_noise
 from probes.files.log.place import Place, place
