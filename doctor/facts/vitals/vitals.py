@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -130,13 +131,25 @@ def _behind(entity: str, stepping: Sequence[Stream]) -> Iterator[Fact]:
     if len(known) < 2:
         return
     furthest = max(stream.step or 0 for stream in known.values())
-    behind = sorted(rank for rank, stream in known.items() if rank is not None and (stream.step or 0) < furthest)
+    lasts = {stream.last.text for stream in known.values() if stream.step == furthest and stream.last}
+    behind = sorted(
+        rank
+        for rank, stream in known.items()
+        if rank is not None and (stream.step or 0) < furthest and not _glued(rank, lasts)
+    )
     # Ranks that print every tenth step are behind for another reason, and so is a half of all ranks.
     if behind and 2 * len(behind) < len(known):
         sources = [known[rank].last for rank in behind[:MOST_RANKS]]
         yield fact("live.behind_ranks", tuple(behind[:MOST_RANKS]), entity, sources)
         for rank in behind[:MOST_RANKS]:
             yield fact("live.behind", True, f"rank:{rank}", [known[rank].last])
+
+
+def _glued(rank: int, lasts: Iterable[str]) -> bool:
+    """Does the last line of a rank that is ahead go on with what this rank printed? Ranks that write to one file at a
+    time run together now and then, and their line is counted as one."""
+    mark = re.compile(rf".\[(?:rank|default){rank}\]:")
+    return any(mark.search(text) for text in lasts)
 
 
 def _alone(leader: Stream, stepping: Sequence[Stream], now: float) -> Iterator[Fact]:

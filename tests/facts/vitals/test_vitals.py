@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from doctor.facts.model import Event, Value
@@ -121,6 +123,19 @@ def test_the_rank_that_the_others_wait_for_is_behind() -> None:
     facts = stalled_ranks({0: 100, 1: 100, 2: 99, 3: 100})
     assert facts["live.stalled", "job"] is True
     assert facts["live.behind_ranks", "job"] == (2,)
+
+
+@pytest.mark.parametrize(("glued", "behind"), [("[rank2]: step 100", None), ("[rank12]: step 100", (2,))])
+def test_a_line_that_ran_into_that_of_another_rank_is_not_missing(glued: str, behind: object) -> None:
+    vitals = Vitals()
+    for number in range(1, 101):
+        lines = [event("progress.step", number, "job.log", rank, step=number, step_time_s=1.0) for rank in range(4)]
+        if number == 100:
+            del lines[2]
+            source = replace(lines[0].source, text=f"[rank0]: step 100 loss 2.1{glued} loss 2.1")
+            lines[0] = replace(lines[0], source=source)
+        vitals.see(lines, float(number))
+    assert known(list(vitals.facts(600.0))).get(("live.behind_ranks", "job")) == behind
 
 
 def test_ranks_that_stopped_at_one_step_tell_nobody() -> None:
