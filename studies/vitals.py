@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import median
 
 from doctor.facts.model import Source, Value
+from doctor.facts.vitals import tell
 from doctor.facts.vitals.growth import Growth
 from doctor.facts.vitals.robust import Shift
+from doctor.facts.vitals.stream import Stream
 from tests.facts.vitals.jobs import Job, known, watched
 
 SEEDS = range(10)
@@ -57,6 +59,62 @@ def unseen(seed: int) -> Job:
         announced_eval=rng.random() < 0.5,
         outliers=rng.choice((0.0, 0.02, 0.05)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Ranks that print their own seconds: each with a pace of its own (`skew`), `jitter` (standard deviation,
+    lognormal), and in a share `outliers` of its steps, and the up to two after them, 1.5 to 10 times that."""
+
+    seed: int
+    count: int = 4
+    jitter: float = 0.1
+    skew: float = 0.05
+    outliers: float = 0.0
+
+    def rows(self, steps: int, slow_from: int = 0, slow: float = 1.0) -> Iterator[list[float]]:
+        """Seconds of all ranks, step by step; rank 2 takes `slow` times as long from `slow_from` on."""
+        rng = random.Random(self.seed)
+        pace = [1 + rng.uniform(-self.skew, self.skew) for _ in range(self.count)]
+        held, times = [0] * self.count, [1.0] * self.count
+        for step in range(1, steps + 1):
+            row = []
+            for rank in range(self.count):
+                if not held[rank] and rng.random() < self.outliers:
+                    held[rank], times[rank] = rng.randint(1, 3), rng.uniform(1.5, 10)
+                taken = pace[rank] * rng.lognormvariate(0, self.jitter)
+                if held[rank]:
+                    held[rank] -= 1
+                    taken *= times[rank]
+                row.append(taken * slow if rank == 2 and slow_from and step >= slow_from else taken)
+            yield row
+
+
+def unseen_ranks(seed: int) -> Ranks:
+    """Healthy ranks of kinds that the thresholds were not set with; seeds of their own."""
+    rng = random.Random(50_000 + seed)
+    return Ranks(
+        seed=50_000 + seed,
+        count=rng.choice((3, 4, 8, 16)),
+        jitter=rng.choice((0.02, 0.1, 0.3, 0.6)),
+        skew=rng.choice((0.0, 0.02, 0.05)),
+        outliers=rng.choice((0.0, 0.005, 0.02)),
+    )
+
+
+def straggler(ranks: Ranks, measure: str, steps: int, slow_from: int = 0, slow: float = 1.0) -> int | None:
+    """The step at which one rank is told to be slower than the others; None if it never is."""
+    streams = [Stream("job", f"rank{rank}.log", rank, 0.0) for rank in range(ranks.count)]
+    for number, row in enumerate(ranks.rows(steps, slow_from, slow), 1):
+        whole = max(row)
+        for stream, own in zip(streams, row, strict=True):
+            trends = stream.trends
+            trends.own.append(0.5 + whole if measure == "data" else own)
+            if measure == "data":
+                trends.data.append(own)
+        if any(True for _ in tell.straggler(streams)):
+            return number
+    return None
 
 
 def slowdown(ratio: float, jitter: float, seed: int, before: int = 200, after: int = 400) -> int | None:
@@ -124,6 +182,24 @@ def rows() -> Iterator[str]:
         silent, slower = (sum(count > 0 for count in counts) for counts in zip(*alarms, strict=True))
         hours = sum(1000 * job.step for job in chosen) / 3600
         yield f"| {word} | {len(chosen)} | {hours:.0f} | {silent} jobs | {slower} jobs |"
+    yield ""
+    yield "| healthy jobs of 500 steps whose ranks print | jobs | told one rank slower |"
+    yield "| --- | --- | --- |"
+    for measure, name in (("own", "the time of their own part"), ("data", "their wait for data")):
+        wrong = [straggler(unseen_ranks(seed), measure, 500) is not None for seed in range(100)]
+        yield f"| {name} | {len(wrong)} | {sum(wrong)} |"
+    yield ""
+    yield "| from step 60 on, rank 2 of 4 takes | jitter 5 % | 20 % | 50 % | 5 %, 2 % outliers |"
+    yield "| --- | --- | --- | --- | --- |"
+    for ratio in (1.2, 1.5, 2.0, 3.0, 8.0):
+        cells = []
+        for jitter, outliers in ((0.05, 0.0), (0.2, 0.0), (0.5, 0.0), (0.05, 0.02)):
+            told = [straggler(Ranks(seed, 4, jitter, 0.05, outliers), "own", 160, 60, ratio) for seed in range(40)]
+            right = [step - 59 for step in told if step is not None and step >= 60]
+            early = sum(step is not None and step < 60 for step in told)
+            cell = f"{median(right):.0f} steps ({len(right)} of 40)" if right else "never"
+            cells.append(cell + (f", {early} before it" if early else ""))
+        yield f"| {ratio:g} times as long | " + " | ".join(cells) + " |"
     yield ""
     yield "| steps become slower by | jitter 2 % | 5 % | 10 % | 20 % |"
     yield "| --- | --- | --- | --- | --- |"

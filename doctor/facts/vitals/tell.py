@@ -21,11 +21,13 @@ APART = 6.0
 """and this many standard deviations of the ranks away from it."""
 PART = 0.1
 """Waiting for data counts from this share of a step."""
-ENOUGH = 8
+ENOUGH = 12
 BLOCK = 16
 """Steps of which the share of waiting is taken at once: a loader that runs empty stops few steps for long."""
 MOST_TIMES = 1000.0
 """More is not told: the others take no time at all."""
+BLOCKS = (16, 64)
+"""Steps whose medians are compared: few tell soon, many tell what lies within the noise of few."""
 TIMED = {"data": "waiting for data", "compute": "forward pass", "own": "step"}
 """What ranks print of their own, the most telling first: all wait for the slowest, so whole steps are mostly alike."""
 
@@ -147,21 +149,25 @@ def _sudden(ranked: Mapping[int, Stream], measure: str) -> tuple[int, float] | N
 
 def _lasting(ranked: Mapping[int, Stream], measure: str) -> tuple[int, float] | None:
     """A rank that lies above the others by the median of the last steps, also where it always did."""
-    middles = {
-        rank: median(values)
-        for rank, stream in ranked.items()
-        if len(values := list(getattr(stream.trends, measure))[-BLOCK:]) >= ENOUGH
-    }
-    if len(middles) < RANKS:
-        return None
+    own = {rank: list(getattr(stream.trends, measure)) for rank, stream in ranked.items()}
+    for block in BLOCKS:
+        last = {rank: values[-block:] for rank, values in own.items() if len(values) >= min(block, ENOUGH)}
+        if len(last) >= RANKS and (found := _above(last)) is not None:
+            rank, usual, most = found
+            steps = ranked[rank].trends.own
+            if measure != "data" or (steps and most - usual >= PART * median(steps)):
+                return rank, most / usual if usual > 0 else MOST_TIMES
+    return None
+
+
+def _above(last: Mapping[int, Sequence[float]]) -> tuple[int, float, float] | None:
+    """The one rank whose median lies above the others', their median, and its own. Medians lie apart by what ranks differ
+    in, and by what the median of n noisy steps errs by, 1.2533 sigma / sqrt(n)."""
+    middles = {rank: median(values) for rank, values in last.items()}
     slowest = max(middles, key=lambda rank: middles[rank])
     others = [value for rank, value in middles.items() if rank != slowest]
     usual, most = median(others), middles[slowest]
-    if most < SLOW * usual or most <= usual + APART * spread(others, usual):
-        return None
-    steps = ranked[slowest].trends.own
-    if measure == "data" and (not steps or most - usual < PART * median(steps)):
-        return None
-    if max(others) > usual + (most - usual) / 2:
-        return None  # not one rank: they are spread out
-    return slowest, most / usual if usual > 0 else MOST_TIMES
+    if most < SLOW * usual or max(others) > usual + (most - usual) / 2:
+        return None  # nobody, or not one rank: they are spread out
+    errs = max(1.2533 * spread(values, middles[rank]) / len(values) ** 0.5 for rank, values in last.items())
+    return (slowest, usual, most) if most > usual + APART * max(spread(others, usual), errs) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -240,3 +241,13 @@ def test_times_of_whole_steps_do_not_tell_who_is_slow() -> None:
         vitals = Vitals()
         played(vitals, range(1, 60), 0.001, own)
         assert known(list(vitals.facts(30.0))).get(("live.lockstep", "job")) is alike
+
+
+def test_ranks_whose_own_times_vary_from_step_to_step_are_no_stragglers() -> None:
+    rng = random.Random(4)
+    vitals = Vitals()
+    for number in range(1, 300):
+        for rank in range(3):
+            own = rng.lognormvariate(0, 0.3)
+            vitals.see([event("progress.step", number, f"rank{rank}.log", rank, step=number, step_time_s=own)], number)
+        assert not any(fact.name == "live.slow_rank" for fact in vitals.facts(float(number)))
