@@ -56,9 +56,17 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "--state {path}: is of another watch ({what}); name another file",
         "--state {path}：属于另一个监视（{what}）；请改用其他文件",
     ),
-    "attach.state_newer": (
-        "--state {path}: was written by a newer pdoctor; use that one, or name another file",
-        "--state {path}：由更新版本的 pdoctor 写入；请使用该版本，或改用其他文件",
+    "attach.state_version": (
+        "--state {path}: was written by another version of pdoctor; use that one, or name another file",
+        "--state {path}：由其他版本的 pdoctor 写入；请使用该版本，或改用其他文件",
+    ),
+    "attach.state_foreign": (
+        "--state {path}: belongs to another user, who could have any file followed by it; name a file of your own",
+        "--state {path}：属于另一用户，其可借此让任意文件被跟踪；请改用自己的文件",
+    ),
+    "attach.state_held": (
+        "--state {path}: another pdoctor that runs uses it; end that one, or name another file",
+        "--state {path}：正被另一个运行中的 pdoctor 使用；请结束它，或改用其他文件",
     ),
     "attach.state_unreadable": ("--state {path}: cannot be read ({reason})", "--state {path}：无法读取（{reason}）"),
     "attach.state_damaged": (

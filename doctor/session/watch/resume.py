@@ -40,7 +40,7 @@ class Marks:
         chain = self._chains.setdefault(path, [])
         last = chain[-1] if chain else None
         same = last is not None and (last.device, last.inode) == (device, inode) and last.offset <= offset
-        if last is not None and same and last.print_bytes == PRINT:
+        if last is not None and same and (last.print_bytes == PRINT or (last.print_bytes and last.offset == offset)):
             chain[-1] = replace(last, offset=offset)
             return
         mark = _mark(path, device, inode, offset)

@@ -6,24 +6,35 @@ what the readers keep of them.
 
 from __future__ import annotations
 
+import math
+import os
+import stat
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
+from doctor.engine.model import Label
 from doctor.session.inputs import InputError
 from doctor.session.notes import Note
-from doctor.session.watch.model import Kept
+from doctor.session.watch.model import Kept, Mark, Told
+from doctor.session.watch.resume import PRINT
 from doctor.session.watch.trouble import Trouble
 from doctor.session.written import replace_file
 
-MAGIC = b"pdoctor attach state 1\n"
 KIND = b"pdoctor attach state "
+MAGIC = KIND + b"2\n"
+DIGEST = 32
+"""Bytes of the hash that follows: a state of which a bit was turned would say wrong things."""
+
 EVERY = 1.0
-LARGEST = 1 << 30
+LARGEST = 1 << 28
+LATEST = 1 << 33
+"""Seconds since the epoch that a time may be: in the year 2242."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +48,18 @@ class Stored:
 
 
 def to_bytes(stored: Stored) -> bytes:
-    return MAGIC + msgspec.msgpack.encode(stored)
+    content = msgspec.msgpack.encode(_named(stored, _kept_name))
+    return MAGIC + sha256(content).digest() + content
 
 
 def read_state(path: Path, told: Callable[[Note], object]) -> Stored:
     """What the file keeps; nothing where there is none yet.
 
-    Raises InputError where it is another kind of file, which must not be written over, or of a newer version. One that
-    is damaged costs a remark, and the watch begins anew.
+    Raises InputError where it is another kind of file, which must not be written over, of another version, or of
+    another user, who could have any file followed by it. One that is damaged costs a remark, and the watch begins anew.
     """
     try:
-        if path.exists() and (not path.is_file() or path.stat().st_size > LARGEST):
-            raise InputError(Note("attach.state_other", str(path)))
-        data = path.read_bytes()
+        data = _content(path)
     except FileNotFoundError:
         return Stored()
     except OSError as error:
@@ -57,12 +67,65 @@ def read_state(path: Path, told: Callable[[Note], object]) -> Stored:
     if not data:
         return Stored()
     if not data.startswith(MAGIC):
-        raise InputError(Note("attach.state_newer" if data.startswith(KIND) else "attach.state_other", str(path)))
+        raise InputError(Note("attach.state_version" if data.startswith(KIND) else "attach.state_other", str(path)))
+    digest, content = data[len(MAGIC) : len(MAGIC) + DIGEST], data[len(MAGIC) + DIGEST :]
     try:
-        return msgspec.msgpack.decode(data[len(MAGIC) :], type=Stored)
+        stored = _named(msgspec.msgpack.decode(content, type=Stored), _name)
+        sound = digest == sha256(content).digest() and _is_sound(stored.kept)
     except (msgspec.MsgspecError, ValueError, RecursionError):
+        sound = False
+    if not sound:
         told(Note("attach.state_damaged", str(path)))
         return Stored()
+    return stored
+
+
+def _content(path: Path) -> bytes:
+    if path.is_symlink():
+        _check_owner(path, path.lstat())
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(fd, "rb") as file:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+            raise InputError(Note("attach.state_other", str(path)))
+        _check_owner(path, found)
+        return file.read(LARGEST)
+
+
+def _check_owner(path: Path, found: os.stat_result) -> None:
+    if found.st_uid not in (0, os.geteuid()):
+        raise InputError(Note("attach.state_foreign", str(path)))
+
+
+def _is_sound(kept: Kept) -> bool:
+    """Can it be what was written? The reader trusts it with paths and sizes."""
+    return all(_is_mark(mark) for mark in kept.marks) and all(_is_told(one) for one in kept.told)
+
+
+def _is_mark(mark: Mark) -> bool:
+    numbers = (mark.device, mark.inode, mark.offset)
+    return "\0" not in mark.path and all(0 <= number < 1 << 63 for number in numbers) and 0 <= mark.print_bytes <= PRINT
+
+
+def _is_told(one: Told) -> bool:
+    return (
+        (one.label == "" or one.label in set(Label)) and math.isfinite(one.first_seen) and 0 <= one.first_seen < LATEST
+    )
+
+
+def _named(stored: Stored, name: Callable[[str], str]) -> Stored:
+    """With all paths put through `name`: those of the system need not be text."""
+    marks = tuple(replace(mark, path=name(mark.path)) for mark in stored.kept.marks)
+    targets = tuple(name(target) for target in stored.targets)
+    return replace(stored, kept=replace(stored.kept, marks=marks), targets=targets)
+
+
+def _kept_name(path: str) -> str:
+    return path if path.isascii() else os.fsencode(path).decode("latin-1")
+
+
+def _name(kept: str) -> str:
+    return kept if kept.isascii() else os.fsdecode(kept.encode("latin-1"))
 
 
 class StateFile:
@@ -72,7 +135,7 @@ class StateFile:
     """
 
     def __init__(self, path: Path, told: Callable[[Note], object], clock: Callable[[], float] = time.monotonic) -> None:
-        self._path, self._clock = path, clock
+        self._path, self._clock = Path(os.path.realpath(path)), clock  # a link stays one; what it leads to is replaced
         self._written_at = -EVERY
         self._latest: Stored | None = None
         self._trouble = Trouble(path, told)
@@ -114,3 +177,5 @@ class StateFile:
             self._trouble.set("")
         except OSError as error:
             self._trouble.set(error.strerror or str(error))
+        except Exception as error:  # the watch would go on without a state, and nobody would know
+            self._trouble.set(f"{type(error).__name__}: {error}")
