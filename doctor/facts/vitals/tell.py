@@ -161,8 +161,10 @@ def _lasting(ranked: Mapping[int, Stream], measure: str) -> tuple[int, float] | 
 
 
 def _above(last: Mapping[int, Sequence[float]]) -> tuple[int, float, float] | None:
-    """The one rank whose median lies above the others', their median, and its own. Medians lie apart by what ranks differ
-    in, and by what the median of n noisy steps errs by, 1.2533 sigma / sqrt(n)."""
+    """The one rank whose median lies above the others', their median, and its own.
+
+    Medians lie apart by what ranks differ in, and by what that of n noisy steps errs by: 1.2533 sigma / sqrt(n).
+    """
     middles = {rank: median(values) for rank, values in last.items()}
     slowest = max(middles, key=lambda rank: middles[rank])
     others = [value for rank, value in middles.items() if rank != slowest]
