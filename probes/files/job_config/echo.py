@@ -12,6 +12,7 @@ from probes.files.job_config import deepspeed
 from probes.files.job_config.sheet import Sheet
 from probes.files.job_config.shell import read_command
 from probes.files.job_config.tree import read_nested
+from probes.files.strings import Strings
 
 MOST_LINES = 200_000
 LONGEST_LINE = 16_384
@@ -19,13 +20,13 @@ LONGEST_BLOCK = 600
 ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 # One of these is in every line that a reader below is for; a search for literals is far cheaper than the readers.
-LITERALS = (
+LITERALS = Strings((
     " ...", "using world size:", "world_size", "Num processes", "batch size per device", "train batch size (",
     "local batch size", "Accumulation steps", "trainable", "set by environment to", "device mesh with", "padded vocab",
     "num_local_procs", "onfig", "kwargs: {", "Arguments(", "Namespace(", "json = {", "INFO DICT", "pipeline schedule",
     "total parameters", "activation checkpointing", "_nodes ", "nproc_per_node", "rdzv_", "torchrun ", "deepspeed ",
     "accelerate launch ", "python", "srun ", "mpirun ", "swift ", "llamafactory-cli ", "axolotl ",
-)  # fmt: skip
+))  # fmt: skip
 DOTS = re.compile(r"(?:^|\s)([A-Za-z_][\w.]*) \.{3,} ?(.*)$")
 MEGATRON_SIZES = re.compile(r"using world size: (\d+)(.*)")
 PARALLEL_SIZE = re.compile(r"([a-z]+(?:-[a-z]+)*)[ -]size: (\d+)")
@@ -73,8 +74,9 @@ def read(path: str, lines: Iterable[tuple[int, str]], entity: str) -> list[Fact]
     """The facts that the program's own output states about its configuration."""
     kept = [(number, _clean(line)) for number, line in islice(lines, MOST_LINES)]
     sheet = Sheet(path, dict(kept), entity)
+    held = LITERALS.within("\n".join(line for _, line in kept))
     for at, (number, line) in enumerate(kept):
-        if not (any(map(line.__contains__, LITERALS)) or VARIABLE.match(line)):
+        if not (any(map(line.__contains__, held)) or VARIABLE.match(line)):
             continue
         for reader in READERS:
             reader(sheet, line, number)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from doctor.facts.model import Fact
 from probes.files.node_dump.hosts import host_of_path
-from probes.files.node_dump.registry import readers
+from probes.files.node_dump.registry import readers_for
 from probes.files.node_dump.text import blocks, decode
 
 MAX_FACTS = 20_000
@@ -33,7 +33,7 @@ def read_dump(name: str, data: bytes, host: str | None = None) -> DumpReading:
     of a host that nobody names is about `node:?`. A reader that cannot cope with its text gives a warning.
     """
     text = decode(data)
-    candidates = [reader for reader in readers() if any(mark in text for mark in reader.MARKS)]
+    candidates = readers_for(text)
     if not candidates:
         return DumpReading()
     facts: list[Fact] = []

@@ -11,6 +11,7 @@ from typing import Protocol, cast
 from doctor.facts.model import Fact
 from probes.files.node_dump import readers as folder
 from probes.files.node_dump.text import Block
+from probes.files.strings import Strings
 
 
 class Reader(Protocol):
@@ -32,3 +33,14 @@ class Reader(Protocol):
 def readers() -> tuple[Reader, ...]:
     names = sorted(module.name for module in iter_modules(folder.__path__))
     return tuple(cast(Reader, import_module(f"{folder.__name__}.{name}")) for name in names)
+
+
+def readers_for(text: str) -> list[Reader]:
+    """Those of which `text` holds a mark."""
+    held = _marks().within(text)
+    return [reader for reader in readers() if not held.isdisjoint(reader.MARKS)]
+
+
+@cache
+def _marks() -> Strings:
+    return Strings(mark for reader in readers() for mark in reader.MARKS)

@@ -55,6 +55,8 @@ def read_table(name: str, data: bytes) -> TableReading | None:
 
 def _within(name: str, data: bytes) -> TableReading | None:
     """Facts of the Markdown tables between the words of a note; lines keep their numbers."""
+    if b"--" not in data:
+        return None
     lines = data.split(b"\n")
     facts: list[Fact] = []
     for place, line in enumerate(lines):

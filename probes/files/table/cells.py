@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 
 MAX_ROWS = 1_000_000
 MAX_LINE = 100_000
 MAX_COLUMNS = 2000
+FIRST = 50
+"""Lines that tell the sign between the cells, and of which one is the heading."""
 GAP = "  "
 """Columns that are set apart by two blanks or more, as torch.profiler prints its table."""
 FEWEST_EVEN = 0.8
@@ -51,18 +55,17 @@ def parse(data: bytes) -> Table | None:
     """The table in `data`, None when it is none: binary, one column, no heading of words, or rows of uneven length."""
     if not data.strip() or data[:4096].count(0):
         return None
-    lines = [*_lines(data.decode("utf-8-sig", errors="replace"))]
-    notes = tuple(Row((), number, text) for number, text in lines if text.lstrip().startswith(("#", "//")))
-    body = [
-        (number, text) for number, text in lines if not _RULE.match(text) and not text.lstrip().startswith(("#", "//"))
-    ]
-    if len(body) < 2:
+    whole = data.decode("utf-8-sig", errors="replace")
+    # Most texts are no tables, which their first lines tell.
+    first = [text for _, text in islice(_body(_lines(whole)), FIRST)]
+    sign = _separator(first) if len(first) >= 2 else None
+    if sign is None or not is_heading(next(cells for text in first if (cells := _split(text, sign)))):
         return None
-    sign = _separator([text for _, text in body[:50]])
-    if sign is None:
-        return None
+    lines = [*_lines(whole)]
+    notes = tuple(Row((), number, text) for number, text in lines if _is_note(text))
+    body = [*_body(lines)]
     rows = [Row(cells, number, text) for number, text in body if (cells := _split(text, sign))]
-    if 2 * len(rows) < len(body) or not rows or not is_heading(rows[0].cells):
+    if 2 * len(rows) < len(body):
         return None
     heading, rest = rows[0], rows[1:]
     even = tuple(row for row in rest if len(row.cells) == len(heading.cells))
@@ -79,10 +82,21 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, line.rstrip("\r\n")
 
 
+def _body(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """The lines that are neither rules nor notes."""
+    return ((number, text) for number, text in lines if not _RULE.match(text) and not _is_note(text))
+
+
+def _is_note(text: str) -> bool:
+    return text.lstrip().startswith(("#", "//"))
+
+
 def _separator(lines: list[str]) -> str | None:
     """The sign that splits most lines into the same number of cells."""
     best: tuple[float, int, str] | None = None
     for sign in ("\t", ",", ";", "|", GAP):
+        if sign != GAP and not any(sign in line for line in lines):
+            continue
         counts = [len(cells) for line in lines if (cells := _split(line, sign))]
         usual = max(set(counts), key=counts.count) if counts else 0
         if usual >= (2 if sign != GAP else 3):
@@ -101,10 +115,10 @@ def _split(text: str, sign: str) -> tuple[str, ...]:
         return parts if len(parts) > 1 else ()
     if sign == "|":
         text = text.strip().strip("|")
-    try:
-        cells = next(csv.reader([text], delimiter=sign), [])
-    except csv.Error:
-        cells = text.split(sign)
+    cells = text.split(sign)
+    if '"' in text:
+        with suppress(csv.Error):
+            cells = next(csv.reader([text], delimiter=sign), [])
     return tuple(cell.strip() for cell in cells[:MAX_COLUMNS])
 
 
