@@ -24,12 +24,22 @@ def announcement(said: Announcement, lang: str) -> str:
             "first_seen": moment(said.first_seen),
             "episode": said.episode,
             "count": said.count,
+            "follow": _follow(said),
         },
         "schema": SCHEMA,
         **(finding_data(said.finding, said.report, lang) if said.finding else _unexplained(said, lang)),
     }
     data["entities"] = list(said.entities) or ["job"]
     return json_safe(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+
+
+def _follow(said: Announcement) -> list[str]:
+    """The keys of findings that follow from this one: what was announced of them is told with it from now on."""
+    if said.finding is None:
+        return []
+    _, at, episode = said.text_key.partition("@")
+    findings = said.report.diagnosis.findings
+    return [f"{one.rule.id}{at}{episode}" for one in findings if one.explained_by == said.finding.rule.id]
 
 
 def _unexplained(said: Announcement, lang: str) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 
 import doctor.views.json
+from doctor.engine.model import Role
 from doctor.session.watch.model import Kind
 from doctor.views.watch_json import announcement
 from tests.session.watch.announcements import said
@@ -20,6 +22,17 @@ def test_an_announcement_is_the_schemas_finding_with_what_is_new_of_it() -> None
     jsonschema.validate(data["announced"], schema["$defs"]["announced"])
     assert data["rule"] == "MEM001"
     assert data["announced"]["episode"] == 2
+
+
+def test_it_names_the_findings_that_are_told_with_it_from_now_on() -> None:
+    first = said(key="MEM001@2")
+    assert first.finding is not None
+    silence = replace(first.finding, rule=replace(first.finding.rule, id="LIV001"), role=Role.CONSEQUENCE)
+    diagnosis = first.report.diagnosis
+    for by, keys in (("MEM001", ["LIV001@2"]), ("HNG051", [])):
+        findings = (*diagnosis.findings, replace(silence, explained_by=by))
+        report = replace(first.report, diagnosis=replace(diagnosis, findings=findings))
+        assert json.loads(announcement(replace(first, report=report), "en"))["announced"]["follow"] == keys
 
 
 def test_the_id_is_the_same_after_a_restart_and_another_for_other_news() -> None:
