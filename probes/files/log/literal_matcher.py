@@ -27,16 +27,24 @@ class LiteralMatcher:
         self._database.compile(expressions=list(by_string), ids=list(range(len(by_string))), flags=0, literal=True)
 
     def which(self, block: bytes) -> Collection[int]:
-        return {index for index, _ in self.scan(block)}
+        return {index for number in {number for number, _ in self._strings(block)} for index in self._indices[number]}
 
     def scan(self, block: bytes, found: Collection[int] | None = None) -> list[tuple[int, int]]:
-        candidates: list[tuple[int, int]] = []
+        strings = self._strings(block)
+        told = {number: self._indices[number] for number in {number for number, _ in strings}}
+        if found is not None:
+            told = {number: [index for index in indices if index in found] for number, indices in told.items()}
+        return [(index, end) for number, end in strings for index in told[number]]
+
+    def _strings(self, block: bytes) -> list[tuple[int, int]]:
+        """(number, end offset) of each string in `block`."""
+        found: list[tuple[int, int]] = []
 
         def on_match(number: int, start: int, end: int, flags: int, context: object) -> None:
-            candidates.extend((index, end) for index in self._indices[number])
+            found.append((number, end))
 
         self._database.scan(block, match_event_handler=on_match)
-        return candidates if found is None else [hit for hit in candidates if hit[0] in found]
+        return found
 
 
 def build(patterns: Patterns, cache_dir: Path | None = None) -> tuple[Matcher, set[int]]:
