@@ -8,6 +8,7 @@ import http.client
 import threading
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from email.message import Message
 from hashlib import sha256
@@ -16,9 +17,12 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import doctor
+from doctor.session.watch.limit import HttpHandler, HttpsHandler, Limit
 
 SCHEMES = ("http", "https")
 TIMEOUT = 10.0
+"""Seconds that a receiver may be silent; an attempt as a whole may take PATIENCE times as long."""
+PATIENCE = 3
 PAUSES: Sequence[float] = (1.0, 2.0, 4.0, 8.0)
 """Seconds before each further attempt."""
 LONGEST_PAUSE = 60.0
@@ -98,20 +102,22 @@ class Webhook:
     def _once(self, data: bytes, headers: Mapping[str, str]) -> tuple[str, bool, float | None]:
         """One attempt: what came of it, whether it was taken, and the least seconds to wait, None for never again."""
         request = urllib.request.Request(self._address.url, data, dict(headers), method="POST")
-        try:
-            with _opener().open(request, timeout=self._timeout) as response:
-                return _status(response.status), True, None
-        except HTTPError as error:
-            with error:
-                passing = error.code in PASSING
+        with Limit(PATIENCE * self._timeout) as limit:
+            try:
+                with _opener(limit).open(request, timeout=self._timeout) as response:
+                    return _status(response.status), True, None
+            except HTTPError as error:
+                with suppress(OSError, http.client.HTTPException):
+                    error.close()
                 text = str(error.reason) if isinstance(error, _MovedError) else _status(error.code)
-                return text, False, _asked(error.headers) if passing else None
-        except URLError as error:
-            return _why(error.reason), False, 0.0
-        except (OSError, http.client.HTTPException) as error:
-            return _why(error), False, 0.0
-        except Exception as error:  # a server's answer may break more than is foreseen, and nothing may end the watch
-            return type(error).__name__, False, None
+                return text, False, _asked(error.headers) if error.code in PASSING else None
+            except (OSError, http.client.HTTPException) as error:
+                why = error.reason if isinstance(error, URLError) else error
+                return _why(TimeoutError() if limit.over else why), False, 0.0
+            except (
+                Exception
+            ) as error:  # a server's answer may break more than is foreseen, and nothing may end the watch
+                return type(error).__name__, False, None
 
 
 class _MovedError(HTTPError):
@@ -131,6 +137,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
             raise _MovedError("", code, _status(code), headers, fp)
         if new.scheme != old.scheme and (old.scheme, new.scheme) != ("http", "https"):
             raise _MovedError("", code, f"redirects to {new.scheme[:20]}://, which is not followed", headers, fp)
+        fp.close()  # what is said besides may have no end
         kept = dict(req.header_items())
         if (new.hostname, new.port) != (old.hostname, old.port):
             kept.pop("Authorization", None)
@@ -141,13 +148,13 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     http_error_308 = urllib.request.HTTPRedirectHandler.http_error_302
 
 
-def _opener() -> urllib.request.OpenerDirector:
+def _opener(limit: Limit) -> urllib.request.OpenerDirector:
     """Speaks http and https alone, through the proxy that the environment names."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(),
+        HttpHandler(limit),
+        HttpsHandler(limit),
         urllib.request.HTTPDefaultErrorHandler(),
         urllib.request.HTTPErrorProcessor(),
         _Redirects(),

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from base64 import b64encode
+from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -119,3 +122,48 @@ def test_secrets_of_the_address_are_shown_nowhere() -> None:
     with receiver([(404, {})]) as told:
         posted = hook(f"{told.url}/T0KEN").post("{}")
     assert "T0KEN" not in posted.answer
+
+
+def drips(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        connection.sendall(b"X")
+        time.sleep(0.01)
+
+
+def goes_on(connection: socket.socket) -> None:
+    while True:
+        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        time.sleep(0.001)
+
+
+def endless_redirect(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 302 Found\r\nLocation: /there\r\n\r\n")
+    while True:
+        connection.sendall(b"x" * 65536)
+
+
+def endless_heads(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        connection.sendall(b"a: " + b"b" * 60000 + b"\r\n")
+
+
+@pytest.mark.parametrize("answer", [drips, goes_on, endless_redirect, endless_heads])
+def test_a_receiver_that_answers_without_end_is_hung_up_on(answer: Callable[[socket.socket], None]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    threading.Thread(target=talk, args=(connection,), daemon=True).start()
+
+        def talk(connection: socket.socket) -> None:
+            with suppress(OSError), connection:
+                connection.recv(1 << 16)
+                answer(connection)
+
+        threading.Thread(target=serve, daemon=True).start()
+        posted = hook(f"http://127.0.0.1:{server.getsockname()[1]}/", timeout=0.1).post("{}")
+        assert posted.done == posted.answer.startswith("HTTP 200")
