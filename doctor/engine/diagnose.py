@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from doctor.engine.candidates import Candidate, candidates, is_symptom, weigh
 from doctor.engine.evidence import noted
@@ -125,25 +127,56 @@ def _demote_quiet(findings: list[Finding]) -> list[Finding]:
     return kept + [replace(f, role=Role.CONTRIBUTING) for f in quiet]
 
 
+GOES_ON = 3
+"""Steps, or lines of other milestones, that a rank tells after a failure which it has survived."""
+
+
 def _unexplained(found: list[Candidate], explained: dict[str, Consequences], situation: Situation) -> tuple[Event, ...]:
     """Failures that no finding accounts for, the first one in time first."""
     covered = {s for c in found for s in c.symptoms} | {i for c in explained.values() for i in c.identities}
-    left = [event for event in situation.store.events() if id(event) not in covered and _failed(event, situation)]
+    milestones = _milestones(situation)
+    left = [
+        event
+        for event in situation.store.events()
+        if id(event) not in covered and _failed(event, situation, milestones.get(event.source.path, ()))
+    ]
     firsts = {fact.source for fact in situation.store.every("failure.first_line")}
     left.sort(key=lambda e: (e.source not in firsts, e.time is None, e.time or 0.0, e.source.path, e.order))
     return tuple(left[:MOST_UNEXPLAINED])
 
 
-def _failed(event: Event, situation: Situation) -> bool:
+def _failed(event: Event, situation: Situation, milestones: Sequence[Event]) -> bool:
     """A failure shows: a line that says so, or a traceback or report of an end after which the job did not go on."""
     spec = situation.specs.get(event.name)
     if event.name == "python.traceback" or (spec is not None and spec.follows and spec.symptom is Symptom.FATAL):
-        return not any(
-            later.source.path == event.source.path and later.order > event.order and situation.specs[later.name].phase
-            for later in situation.store.events()
-            if later.name in situation.specs
-        )
+        return not _went_on(event, milestones)
     return spec is not None and spec.symptom is Symptom.FATAL and is_symptom(event, situation)
+
+
+def _milestones(situation: Situation) -> dict[str, list[Event]]:
+    """Lines that tell how far the job is, by log, the last one first."""
+    found: dict[str, list[Event]] = defaultdict(list)
+    for event in situation.store.events():
+        if (spec := situation.specs.get(event.name)) is not None and spec.phase:
+            found[event.source.path].append(event)
+    for events in found.values():
+        events.sort(key=lambda event: -event.order)
+    return found
+
+
+def _went_on(event: Event, milestones: Sequence[Event]) -> bool:
+    """Did the rank go on after `event`? Where ranks are labelled, what belongs to one or two steps may only have been
+    on its way: the launcher reads their errors and their output apart from each other."""
+    enough = 1 if event.rank is None and event.local_rank is None else GOES_ON
+    told: set[tuple[object, int]] = set()
+    for later in takewhile(lambda one: one.order > event.order, milestones):
+        if None not in (later.rank, event.rank) and later.rank != event.rank:
+            continue
+        step = later.fields.get("step", later.step)
+        told.add((step, later.order if step is None else 0))
+        if len(told) >= enough:
+            return True
+    return False
 
 
 def _verdict(findings: list[Finding], unexplained: tuple[Event, ...], situation: Situation) -> Verdict:

@@ -56,6 +56,17 @@ def test_a_peer_that_ended_is_no_healthy_job_unless_the_job_goes_on(tmp_path: Pa
     assert diagnose(store(step, closed, restarted), base).verdict is Verdict.HEALTHY
 
 
+def test_output_that_was_on_its_way_does_not_outlive_a_failure(tmp_path: Path) -> None:
+    base = rulebase(tmp_path, OOM_RULE)
+    closed = event("nccl.peer_closed", 2, rank=1)
+    late = [event("megatron.iteration", line, step=7 + line // 5, rank=1) for line in (3, 4, 5)]
+    assert diagnose(store(closed, *late), base).verdict is Verdict.UNDETERMINED
+    others = [event("megatron.iteration", line, step=line, rank=0) for line in range(6, 12)]
+    assert diagnose(store(closed, *late, *others), base).verdict is Verdict.UNDETERMINED
+    on = [event("megatron.iteration", line, step=line, rank=1) for line in (20, 21, 22)]
+    assert diagnose(store(closed, *late, *on), base).verdict is Verdict.HEALTHY
+
+
 def test_what_follows_from_a_cause_folds_under_it(tmp_path: Path) -> None:
     base = rulebase(tmp_path, OOM_EXPLAINS_TIMEOUT, TIMEOUT_RULE)
     seen = store(

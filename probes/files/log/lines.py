@@ -44,8 +44,11 @@ BUILT_IN = (
     r"Traceback \(most recent call last\)",
     r"File \"[^\"\r\n]{1,300}\", line \d+",
     r"comm 0x[0-9a-f]+ rank \d+ nranks \d+",
+    r"rank +: \d+ \(local_rank: \d+\)",
 )
 COMM = re.compile(r"comm 0x[0-9a-f]+ rank (\d+) nranks (\d+)")
+FAILED = re.compile(r"rank +: (\d+) \(local_rank: (\d+)\)")
+"""torchrun's summary of the processes that failed."""
 TRACEBACK = "python.traceback"
 _position = itemgetter(1)
 
@@ -126,6 +129,8 @@ class Lines:
     fresh: list[Hit] | None = None
     """Every hit since it was emptied, for who reads along; None where nobody does."""
     ranks: dict[tuple[str | None, int], tuple[int, int]] = field(default_factory=dict)
+    local_ranks: dict[int, int] = field(default_factory=dict)
+    """Ranks by local rank, where the launcher of one node tells both."""
     _tracebacks: Tracebacks = field(default_factory=Tracebacks)
     _repeats: Repeats = field(default_factory=Repeats)
     _repeated: int = 0
@@ -156,6 +161,7 @@ class Lines:
             kept={name: kept.copy() for name, kept in self.kept.items()},
             fresh=None,
             ranks=dict(self.ranks),
+            local_ranks=dict(self.local_ranks),
             _tracebacks=copy.deepcopy(self._tracebacks),
             _repeats=copy.deepcopy(self._repeats),
             _counts=self._counts.copy(),
@@ -246,7 +252,7 @@ class Lines:
             by_unit[start].add(index)
         for index in set(chain.from_iterable(by_unit.values())):
             self._searched[index] += len(segment.data)
-        header, frame, _ = self.patterns.built_in
+        header, frame, *_ = self.patterns.built_in
         headers = [start for start, found in by_unit.items() if header in found]
         frames = [start for start, found in by_unit.items() if frame in found]
         passed = self._repeats.passed(units, headers, frames) if headers else {}
@@ -358,6 +364,8 @@ class Lines:
             # Of several communicators the largest is the world.
             if size > self.ranks.get(key, (0, 0))[1]:
                 self.ranks[key] = (rank, size)
+        if match := FAILED.search(prefix.body, 0, 400):
+            self.local_ranks[int(match[2])] = int(match[1])
 
     def _keep_traceback(self, traceback: Traceback) -> None:
         raised = traceback.current

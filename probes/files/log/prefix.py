@@ -22,7 +22,10 @@ class Style(StrEnum):
 STYLES: dict[Style, re.Pattern[str]] = {
     Style.SRUN: re.compile(r" *(?P<rank>\d{1,6}):(?: |$)"),
     Style.PDSH: re.compile(r"(?P<host>[A-Za-z][\w.-]*\d[\w.-]*):(?: |$)"),
-    Style.STERN: re.compile(r"(?P<host>[a-z0-9][a-z0-9.-]*-(?:\d+|[a-z0-9]{5})) [a-z0-9][a-z0-9-]* ?"),
+    # a date and an hour look the same
+    Style.STERN: re.compile(
+        r"(?!\d{4}-\d\d-\d\d )(?P<host>[a-z0-9][a-z0-9.-]*-(?:\d+|[a-z0-9]{5})) [a-z0-9][a-z0-9-]* ?"
+    ),
     Style.COMPOSE: re.compile(r"(?P<host>[A-Za-z][\w.-]*) +\| ?"),
 }
 
@@ -49,7 +52,7 @@ SYSLOG = re.compile(
 WORKER = re.compile(r"(?:Worker|VllmWorker|RayWorkerWrapper)_?(?:TP|rank|Rank)?(\d+)$")
 IN_TEXT = re.compile(
     r"\[[Rr]ank[ :=_]*(\d+)\]|\[PG (?:ID )?0\b[^\]]*Rank (\d+)\]|\[PG [^\]]*\(default_pg\) Rank (\d+)\]"
-    r"|^RANK[ :=]+(\d+)\b"
+    r"|^RANK[ :=]+(\d+)\b|\| ?[Rr]ank[ :=_]?(\d+) ?\||[\"']rank[\"']: ?(\d+)[,}]"
 )
 
 

@@ -150,7 +150,16 @@ class Placer:
     @property
     def context(self) -> tuple[object, ...]:
         """What of the whole file decides on the place of a single line."""
-        return (self._reading.rank, self._reading.host, self._local, self._run, self._one_node, self._lines.style)
+        known = tuple(sorted(self._lines.local_ranks.items()))
+        return (
+            self._reading.rank,
+            self._reading.host,
+            self._local,
+            self._run,
+            self._one_node,
+            self._lines.style,
+            known,
+        )
 
     def event(self, hit: Hit, clock: Clock) -> Event:
         fields: dict[str, Value] = {}
@@ -216,9 +225,11 @@ class Placer:
         stated = _whole(fields.get("rank"))
         if stated is None:
             stated = rank_in(prefix.body)
-        if stated is None and self._reading.rank is None and self._one_node:
-            told = fields.get("local_rank", fields.get("failed_local_rank"))
-            return prefix.local_rank if prefix.local_rank is not None else _whole(told)
+        if stated is None and self._reading.rank is None:
+            told = _whole(fields.get("local_rank", fields.get("failed_local_rank")))
+            local = prefix.local_rank if prefix.local_rank is not None else told
+            if local is not None:
+                return local if self._one_node else self._lines.local_ranks.get(local)
         return stated if stated is not None else self._reading.rank
 
     def last_lines(self, tail: Sequence[Segment], clock: Clock, last: Hit | None) -> list[Event]:

@@ -67,6 +67,25 @@ def test_stern_and_compose_labels() -> None:
     assert split("worker-1  | hello", Style.COMPOSE).host == "worker-1"
 
 
+def test_dates_are_no_pods() -> None:
+    assert (
+        style_of([f"2026-11-30 03:00:{second:02d},101 | INFO | trainer | step" for second in range(40)]) is Style.NONE
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "rank"),
+    [
+        ("2026-11-30 03:00:10,101 | ERROR | trainer | rank 3 | {}", 3),
+        ('{"rank": 3, "step": 12, "error": "{}"}', 3),
+        ("2026-11-30 03:00:10,101 | ERROR | trainer | waits for rank 3: {}", None),
+        ('{"ranks": 3, "error": "{}"}', None),
+    ],
+)
+def test_a_column_or_a_key_that_names_the_rank(line: str, rank: int | None) -> None:
+    assert one(line.replace("{}", OOM)).rank == rank
+
+
 @pytest.mark.parametrize(
     ("name", "rank", "local", "host"),
     [

@@ -160,3 +160,10 @@ def test_the_launcher_of_one_node_names_ranks_by_their_place_on_it() -> None:
     for logs, rank in ((single, 2), (double, None)):
         reading = read_texts([("launcher.log", launcher.encode()), *logs], ALL)
         assert [event.rank for event in reading.events if event.name == "oom"] == [rank]
+
+
+def test_the_summary_of_torchrun_tells_which_rank_a_local_rank_is() -> None:
+    failed = "[default2]: out of memory. Tried to allocate 2.00 GiB\n"
+    summary = "[0]:\n  host      : n4\n  rank      : 18 (local_rank: 2)\n  exitcode  : -9 (pid: 1820)\n"
+    assert [event.rank for event in events(failed)] == [None]
+    assert [event.rank for event in events(failed + summary)] == [18]
