@@ -14,7 +14,8 @@ from doctor.engine.model import Role
 from doctor.session.notes import Note
 from doctor.session.watch.command import Ended, run_command
 from doctor.session.watch.jsonl import Lines
-from doctor.session.watch.metrics import LOOPBACK, Metrics, MetricsServer
+from doctor.session.watch.metrics import Metrics
+from doctor.session.watch.metrics_server import LOOPBACK, MetricsServer
 from doctor.session.watch.model import Announcement, Kind, Status
 from doctor.session.watch.trouble import Told, Trouble
 from doctor.session.watch.webhook import Address, Webhook
@@ -64,7 +65,7 @@ class Actions:
         self._full: set[str] = set()
         self._workers: dict[str, Worker] = {}
         if asked.metrics_port is not None:
-            self._server = MetricsServer(self.metrics, asked.metrics_port, asked.metrics_host)
+            self._server = MetricsServer(self.metrics.text, asked.metrics_port, asked.metrics_host)
         if asked.command:
             self._workers[COMMAND] = Worker("on-finding", lambda text: self._run(asked.command, text))
         if asked.webhook is not None:

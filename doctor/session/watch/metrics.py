@@ -1,4 +1,4 @@
-"""How the job stands as text for Prometheus, version 0.0.4 of its exposition format: in a file, or over HTTP."""
+"""How the job stands as text for Prometheus, version 0.0.4 of its exposition format."""
 
 from __future__ import annotations
 
@@ -6,18 +6,12 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
-from socketserver import TCPServer
 
 import doctor
 from doctor.engine.model import Role
 from doctor.rulebase.model import Severity
 from doctor.session.watch.model import Announcement, Kind, Status
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-LOOPBACK = "127.0.0.1"
-PATIENCE = 2.0
-"""Seconds that one reader of the metrics may take: the next one waits for it."""
 MOST_FINDINGS, MOST_ENTITIES = 100, 16
 
 
@@ -130,7 +124,10 @@ def _named(said: Announcement) -> dict[str, str]:
 
 
 def _escaped(text: str, quoted: bool = False) -> str:
-    """As the format has it: a backslash and a line end in help, in values of labels a quotation mark as well."""
+    """As the format has it: a backslash and a line end in help, in values of labels a quotation mark as well. What
+    could steer a terminal is written out."""
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() or char == "\n" else f"\\x{ord(char):02x}" for char in text)
     text = text.replace("\\", r"\\").replace("\n", r"\n")
     return text.replace('"', r"\"") if quoted else text
 
@@ -141,48 +138,3 @@ def _number(value: float) -> str:
     if value in (float("inf"), float("-inf")):
         return "+Inf" if value > 0 else "-Inf"
     return repr(value)
-
-
-class MetricsServer:
-    """Answers GET /metrics; others get 404. One reader at a time, each with little patience. OSError where the port is
-    taken or not allowed."""
-
-    def __init__(self, metrics: Metrics, port: int, host: str = LOOPBACK) -> None:
-        self._server = _Server((host, port), _handler(metrics))
-        self.port = self._server.server_address[1]
-        self._thread = threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
-class _Server(TCPServer):
-    """Not http.server's own, which asks the network for the name of this host before it listens."""
-
-    allow_reuse_address = True
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A reader that hangs up is no error of ours."""
-
-
-def _handler(metrics: Metrics) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        timeout = PATIENCE
-
-        def do_GET(self) -> None:
-            if self.path.partition("?")[0] != "/metrics":
-                self.send_error(404)
-                return
-            body = metrics.text().encode("utf-8", errors="replace")
-            self.send_response(200)
-            self.send_header("Content-Type", CONTENT_TYPE)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Scrapes are not worth a line."""
-
-    return Handler

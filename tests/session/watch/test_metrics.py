@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-import urllib.error
-import urllib.request
-
 import pytest
 
-from doctor.session.watch.metrics import CONTENT_TYPE, Metric, Metrics, MetricsServer, Sample, rendered
+from doctor.session.watch.metrics import Metric, Metrics, Sample, rendered
 from doctor.session.watch.model import Kind, Status
 from tests.session.watch.announcements import said
 
@@ -63,17 +60,6 @@ def test_many_findings_and_entities_stay_bounded() -> None:
     assert len(metrics.text()) < 100_000
 
 
-def test_the_port_answers_on_loopback_alone() -> None:
-    metrics = Metrics()
-    server = MetricsServer(metrics, 0)
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=10) as answer:
-            assert answer.headers["Content-Type"] == CONTENT_TYPE
-            assert answer.read().decode() == metrics.text()
-        with pytest.raises(urllib.error.HTTPError, match="404"):
-            urllib.request.urlopen(f"http://127.0.0.1:{server.port}/etc/passwd", timeout=10)
-        assert server._server.server_address[0] == "127.0.0.1"
-        with pytest.raises(OSError, match="in use"):
-            MetricsServer(metrics, server.port)
-    finally:
-        server.close()
+def test_what_could_steer_a_terminal_is_written_out() -> None:
+    text = rendered([Metric("m", "gauge", "x", [Sample(1, {"host": "a\x1b[2J\x9b\u202eb\r"})])])
+    assert text.splitlines()[2] == r'm{host="a\\x1b[2J\\x9b\\x202eb\\x0d"} 1'
