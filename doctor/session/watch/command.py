@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shlex
 import signal
 import subprocess
@@ -15,6 +16,9 @@ from dataclasses import dataclass
 TIMEOUT = 30.0
 MOST_OUTPUT = 2000
 """Characters of the end of what it prints that are kept."""
+
+LINGER, LOOK, BREATH = 60.0, 0.2, 0.1
+"""Seconds for which what it leaves running may still print, between two looks at that, and after each piece of it."""
 
 
 class CommandError(ValueError):
@@ -93,7 +97,7 @@ def run_command(
         with suppress(subprocess.TimeoutExpired):
             process.wait(0.05)
     status = None if reason else process.returncode
-    return Ended(status, time.monotonic() - begun, reason, output.text())
+    return Ended(status, time.monotonic() - begun, reason, output.text(0.0 if reason else LINGER))
 
 
 class _Tail:
@@ -101,16 +105,28 @@ class _Tail:
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process, self._end = process, b""
+        self._until: float | None = None
         self._thread = threading.Thread(target=self._read, name="output of a command", daemon=True)
         self._thread.start()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
         with self._process.stdout as pipe, suppress(OSError, ValueError):
-            while piece := os.read(pipe.fileno(), 1 << 16):
+            poll = select.poll()
+            poll.register(pipe, select.POLLIN)
+            while self._until is None or time.monotonic() < self._until:
+                if not poll.poll(LOOK * 1000):
+                    continue
+                piece = os.read(pipe.fileno(), 1 << 16)
+                if not piece:
+                    return
                 self._end = (self._end + piece)[-MOST_OUTPUT:]
+                if self._until is not None:
+                    time.sleep(BREATH)
 
-    def text(self) -> str:
-        """What it printed; a child that runs on with the pipe in its hands is not waited for."""
-        self._thread.join(0.2)
+    def text(self, linger: float) -> str:
+        """What it printed. A child that runs on with the pipe in its hands is not waited for, but may print for
+        `linger` seconds more, without haste."""
+        self._thread.join(LOOK)
+        self._until = time.monotonic() + linger
         return self._end.decode("utf-8", errors="replace").strip()

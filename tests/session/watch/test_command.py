@@ -61,3 +61,25 @@ def test_it_is_stopped_when_the_watch_ends() -> None:
     stopping = threading.Event()
     stopping.set()
     assert run_command(python("import time; time.sleep(60)"), "{}", stopping).words == "stopped: pdoctor ends"
+
+
+def test_what_it_leaves_running_is_not_waited_for_and_may_print_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("doctor.session.watch.command.LINGER", 0.5)
+    before = threading.active_count()
+    for _ in range(5):
+        ended = run_command(("sh", "-c", "(while :; do echo more; sleep 0.05; done) & echo begun"), "{}")
+        assert ended.status == 0
+        assert ended.output.startswith("begun") or "more" in ended.output
+    readers = [one for one in threading.enumerate() if one.name == "output of a command"]
+    for one in readers:
+        one.join(30.0)
+    assert threading.active_count() <= before
+
+
+def test_a_child_that_has_slipped_away_is_no_longer_read_when_the_program_is_stopped() -> None:
+    code = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    while True:\n        os.write(1, b'x' * 65536)\ntime.sleep(60)"
+    ended = run_command(python(code), "{}", timeout=0.5)
+    assert ended.words == "stopped: not done after 0.5 s"
+    for one in [one for one in threading.enumerate() if one.name == "output of a command"]:
+        one.join(30.0)
+        assert not one.is_alive()
