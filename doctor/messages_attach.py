@@ -22,6 +22,37 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "--dump {path}: no job on this node is seen to write these logs; name it with --pid or --slurm",
         "--dump {path}：本节点上未见写这些日志的作业；请用 --pid 或 --slurm 指明",
     ),
+    "attach.no_rank": (
+        "--dump {path}: process {pid} is of no training job that is seen here; name one of its ranks or its launcher",
+        "--dump {path}：进程 {pid} 不属于此处可见的训练作业；请指明其某个 rank 或其启动器",
+    ),
+    "attach.no_slurm_here": (
+        "--dump {path}: no rank of Slurm job {job} runs on this node; run pdoctor attach on a node of the job",
+        "--dump {path}：Slurm 作业 {job} 在本节点上没有 rank；请在该作业的节点上运行 pdoctor attach",
+    ),
+    "attach.other_user": (
+        "--dump {path}: the job is of user {user}, and only that user and root may look into its processes: "
+        "sudo -u {user} pdoctor attach ... --dump {path}",
+        "--dump {path}：作业属于用户 {user}，只有该用户和 root 可以查看其进程："
+        "sudo -u {user} pdoctor attach ... --dump {path}",
+    ),
+    "attach.hidden": (
+        "--dump {path}: root may not look into {n} Python processes here: "
+        "start the container with --cap-add SYS_PTRACE, or run pdoctor attach on its host",
+        "--dump {path}：root 在此无权查看 {n} 个 Python 进程："
+        "请以 --cap-add SYS_PTRACE 启动容器，或在其宿主机上运行 pdoctor attach",
+    ),
+    "attach.how_to_look": (
+        "which rank the others wait for: pdoctor run -v --pid {path} (it looks at once and stops nothing; "
+        "--dump stacks has the watch do so)",
+        "其他 rank 在等哪个：pdoctor run -v --pid {path}（立即查看且不停止任何进程；--dump stacks 会让监视自动查看）",
+    ),
+    "attach.how_to_look_there": (
+        "which rank the others wait for: pdoctor run -v, on a node of the job (it looks at once and stops nothing; "
+        "attach there with --dump stacks does so by itself)",
+        "其他 rank 在等哪个：在作业的节点上运行 pdoctor run -v（立即查看且不停止任何进程；"
+        "在那里用 attach --dump stacks 会自动查看）",
+    ),
     "attach.dump_partial": (
         "{path}: holds dumps of a part of the job; gather those of all nodes there and run: pdoctor analyze {path}",
         "{path}：只有作业一部分的 dump；请汇集所有节点的 dump 后运行：pdoctor analyze {path}",

@@ -90,11 +90,9 @@ class Acts:
         except OSError as error:
             reason = error.strerror or str(error)
             raise click.UsageError(say(lang, "attach.no_port", path=f"{host}:{port}", reason=reason)) from None
-        dumps: list[Dumps | MemoryDumps] = []
         node = replace(this_host(), pid=pid or 0, job="" if pid else slurm or "")
         beside = node, lambda: list(watch.follower.followed), self.told, watch.add_facts, clock
-        if kinds := [kind for kind in KINDS if kind in asked["dump"]]:
-            dumps.append(Dumps(kinds, *beside))
+        dumps: list[Dumps | MemoryDumps] = [Dumps([kind for kind in KINDS if kind in asked["dump"]], *beside)]
         if MEMORY in asked["dump"]:
             dumps.append(MemoryDumps(*beside))
         state = StateFile(asked["state"], self.told) if asked["state"] is not None else None

@@ -1,5 +1,6 @@
 """Dumps of a job that seems to hang, where a person allowed them: taken at once, and again shortly before the time-out
-of its process groups ends it. What they say goes into the diagnosis."""
+of its process groups ends it. What they say goes into the diagnosis. Where stacks were not asked for it is said how a
+person gets them."""
 
 from __future__ import annotations
 
@@ -15,17 +16,20 @@ from doctor.session.node import look
 from doctor.session.notes import Note
 from doctor.session.report import Report
 from doctor.session.watch.model import Announcement, Kind
-from doctor.session.watch.the_job import job_of
+from doctor.session.watch.the_job import NoJobError, job_of
 from doctor.session.watch.trouble import Told
 from probes.files.flight_recorder import read_dumps
 from probes.live.dumps.flight import dump_flight_recorders
 from probes.node.interface.host import Host
 from probes.node.interface.processes import Job
+from probes.node.interface.py_spy import INSTALL, NoStackError, find
 
 FLIGHT, STACKS = "flight-recorder", "stacks"
 KINDS = (FLIGHT, STACKS)
 BEFORE, APART = 20.0, 30.0
 """Seconds before the time-out at which dumps are taken again, and the least between two dumps."""
+CHECKED, TRY = 3.0, 3.0
+"""Seconds after which it is tried whether stacks can be had, when logs have been found; and that one look may take."""
 
 Feed = Callable[[str, Sequence[Fact]], object]
 """Takes the facts of a kind of dump, in place of earlier ones of that kind."""
@@ -63,6 +67,7 @@ class Dumps:
     _due: list[float] = field(default_factory=list)
     _hanging: set[str] = field(default_factory=set)
     _changed: threading.Condition = field(default_factory=threading.Condition)
+    _advised: bool = False
     _closed: bool = False
     _thread: threading.Thread | None = None
 
@@ -80,6 +85,7 @@ class Dumps:
             elif (hang := suspected(said.report.store)) is not None:
                 if not self._hanging:
                     self._due = list(moments(self.clock(), hang))
+                    self._advised = False
                 self._hanging.add(said.text_key)
             self._changed.notify_all()
 
@@ -95,32 +101,63 @@ class Dumps:
             self._thread.join(seconds)
 
     def take(self) -> None:
-        """Takes the dumps now."""
+        """Takes the dumps now; where none of them tells who is waited for it says how a person gets stacks, once."""
         try:
-            job = job_of(self.host, self.followed())
+            job = job_of(self.host, self.followed(), ", ".join(self.kinds))
         except OSError as error:
             self._says("attach.not_dumped", ", ".join(self.kinds), error.strerror or str(error))
             return
-        if job is None:
-            self.told(Note("attach.no_job", ", ".join(self.kinds)))
+        except NoJobError as error:
+            if self.kinds:
+                self.told(error.note)
+            else:
+                self._advise("attach.how_to_look_there", "")
             return
-        if FLIGHT in self.kinds:
-            self._flight(job)
+        known = self._flight(job) if FLIGHT in self.kinds else False
         if STACKS in self.kinds:
             self._stacks(job)
+        elif not known:
+            self._advise("attach.how_to_look", str(job.ranks[0].pid))
 
-    def _flight(self, job: Job) -> None:
+    def check(self) -> None:
+        """Says at the start of the watch what will stand in the way of stacks: no py-spy, or no right to look."""
+        if STACKS not in self.kinds:
+            return
+        try:
+            rank = job_of(self.host, self.followed(), STACKS).ranks[0]
+        except NoJobError as error:
+            if error.lasting:
+                self.told(error.note)
+            return
+        spy = find(self.host, rank)
+        if spy is None:
+            self._says("attach.not_dumped", STACKS, INSTALL)
+            return
+        try:
+            spy.stack(rank, TRY)
+        except NoStackError as error:
+            if error.instead:  # it is a matter of rights: a rank that just starts is another
+                self._says("attach.not_dumped", STACKS, f"{error}; run: {error.instead.replace('PID', str(rank.pid))}")
+
+    def _advise(self, key: str, what: str) -> None:
+        if not self._advised:
+            self._advised = True
+            self._says(key, what, "")
+
+    def _flight(self, job: Job) -> bool:
+        """Do the dumps tell of the whole job?"""
         flight = dump_flight_recorders(self.host, job.ranks)
         for reason, ranks in flight.refused.items():
             self._says("attach.not_dumped", FLIGHT, f"{names(ranks)}: {reason}")
         if not flight.dumped:
-            return
+            return False
         self._says("attach.dumped", FLIGHT, names(list(flight.dumped)))
         if flight.refused or not job.whole:
             # A rank without dump would be taken for the one that the others wait for.
             self._says("attach.dump_partial", str(next(iter(flight.dumped.values())).parent), "")
-            return
+            return False
         self.feed(FLIGHT, read_dumps([(path, str(path)) for path in flight.dumped.values()]).facts)
+        return True
 
     def _stacks(self, job: Job) -> None:
         (outcome,) = look(replace(self.host, pid=job.ranks[0].pid), [STACKS])
@@ -134,11 +171,18 @@ class Dumps:
         self.told(Note(key, what, {"text": text}))
 
     def _work(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self._due, CHECKED)
+        if not (self._closed or self._due):
+            self._tried(self.check)
         while self._wait():
-            try:
-                self.take()
-            except Exception as error:  # whatever a job's files and processes hold, the watch goes on
-                self._says("attach.not_dumped", ", ".join(self.kinds), f"{type(error).__name__}: {error}")
+            self._tried(self.take)
+
+    def _tried(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception as error:  # whatever a job's files and processes hold, the watch goes on
+            self._says("attach.not_dumped", ", ".join(self.kinds), f"{type(error).__name__}: {error}")
 
     def _wait(self) -> bool:
         """Waits until dumps are due; False when the watch ends."""

@@ -14,7 +14,7 @@ from doctor.facts.store import FactStore
 from doctor.session.notes import Note
 from doctor.session.report import Report
 from doctor.session.watch.model import Announcement, Kind
-from doctor.session.watch.the_job import job_of
+from doctor.session.watch.the_job import NoJobError, job_of
 from doctor.session.watch.trouble import Told
 from probes.files.memory_snapshot import read_snapshots
 from probes.live.dumps.memory import snapshots
@@ -103,9 +103,10 @@ class MemoryDumps:
 
     def take(self, ranks: Sequence[int]) -> None:
         """Takes snapshots of `ranks` now; of the first rank here where none is named."""
-        job = job_of(self.host, self.followed())
-        if job is None:
-            self.told(Note("attach.no_job", MEMORY))
+        try:
+            job = job_of(self.host, self.followed(), MEMORY)
+        except NoJobError as error:
+            self.told(error.note)
             return
         asked = chosen(job.ranks, ranks)
         if not asked:

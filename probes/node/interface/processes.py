@@ -181,7 +181,9 @@ def _communicates(host: Host, pid: int) -> bool:
 def _is_wanted(host: Host, job: Job) -> bool:
     if host.pid:
         lines = {job.launcher, *(rank.pid for rank in job.ranks)}
-        return host.pid in lines or any(pid in lines for pid in _ancestors(host, host.pid))
+        above = [host.pid, *_ancestors(host, host.pid)]
+        # The process may also be a script that started the launcher.
+        return any(pid in lines for pid in above) or host.pid in _ancestors(host, job.ranks[0].pid)
     return host.job in job.names if host.job else True
 
 

@@ -73,7 +73,8 @@ class PySpy:
             return NoStackError(f"{NAME}: {(told or (lines or ['it failed'])[-1])[:160]}")
         if os.geteuid() == 0 and not _may_trace(self.host):
             return NoStackError(
-                "this container may not look into processes: start it with --cap-add SYS_PTRACE", COMMAND
+                "this container may not look into processes: start it with --cap-add SYS_PTRACE",
+                f"{COMMAND}, on the host and by its number there",
             )
         with suppress(OSError):
             if os.geteuid() and os.stat(self.host.path(rank.proc)).st_uid != os.geteuid():

@@ -139,7 +139,7 @@ def test_dumps_of_a_part_of_the_job_accuse_nobody(tmp_path: Path) -> None:
         told.take()
         told.close()
     assert fed.facts == {}
-    assert [note.key for note in fed.notes] == ["attach.dumped", "attach.dump_partial"]
+    assert [note.key for note in fed.notes] == ["attach.dumped", "attach.dump_partial", "attach.how_to_look"]
 
 
 def test_a_job_that_offers_nothing_is_told_so_and_no_job_too(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_job_that_offers_nothing_is_told_so_and_no_job_too(tmp_path: Path) -> 
     told = fed.dumps("no such job", FLIGHT)
     told.take()
     told.close()
-    assert [note.key for note in fed.notes] == ["attach.no_job"]
+    assert [note.key for note in fed.notes] == ["attach.no_slurm_here"]
 
 
 def test_the_job_is_the_one_that_writes_the_logs_and_no_other(tmp_path: Path) -> None:
@@ -176,6 +176,41 @@ def test_stacks_of_real_ranks_that_hang(tmp_path: Path) -> None:
     facts = {fact.name: fact.value for fact in fed.facts[STACKS]}
     assert facts["stack.waiting"] == (0, 1, 3)
     assert FLIGHT not in fed.facts
+
+
+def test_without_stacks_it_is_said_once_in_a_hang_how_to_get_them(tmp_path: Path) -> None:
+    with ranks(tmp_path, {0: "gloo"}, size=1) as name:
+        pid = seen(name)[0].pid
+        for kinds, keys in (((), []), ((FLIGHT,), ["attach.not_dumped"])):
+            fed = Fed()
+            told = fed.dumps(name, *kinds)
+            told.take()
+            told.take()
+            told.close()
+            assert Note("attach.how_to_look", str(pid), {"text": ""}) in fed.notes
+            assert [note.key for note in fed.notes] == [*keys, "attach.how_to_look", *keys]
+    fed = Fed()
+    told = fed.dumps(name)
+    told.take()
+    told.close()
+    assert [note.key for note in fed.notes] == ["attach.how_to_look_there"]
+
+
+def test_what_will_stand_in_the_way_of_stacks_is_said_at_the_start(tmp_path: Path) -> None:
+    """Rights that lack stay so; a program that fails otherwise, or a job that is not there yet, may come right."""
+    spy = tmp_path / "py-spy"
+    with ranks(tmp_path, {0: "gloo"}, size=1) as name:
+        for error, reasons in (("Permission denied (os error 13)", 1), ("Error: no Python yet", 0)):
+            spy.write_text(f"#!/bin/sh\necho '{error}' >&2\nexit 1\n")
+            spy.chmod(0o755)
+            for job, told in ((name, reasons), ("none of that name", 0)):
+                fed = Fed()
+                host = replace(this_host(), job=job, environ={"PATH": str(tmp_path)})
+                dumps = Dumps([STACKS], host, list, fed.notes.append, fed.feed)
+                dumps.check()
+                dumps.close()
+                assert [note.key for note in fed.notes] == ["attach.not_dumped"] * told
+                assert all(f"py-spy dump --pid {seen(name)[0].pid}" in note.values["text"] for note in fed.notes)
 
 
 def stalled(strikes_at: float | None = None) -> FactStore:

@@ -68,7 +68,7 @@ def test_it_is_taken_at_once_and_not_again_for_a_while() -> None:
     dumps(said(kind=Kind.RESOLVED, report=full))
     assert taken(0)
     dumps.look(full)
-    assert taken(1) and notes[0] == Note("attach.no_job", "memory")
+    assert taken(1) and notes[0] == Note("attach.no_slurm_here", "memory", {"job": "no such job"})
     now[0] += APART - 1
     dumps(said(report=full))
     dumps.look(full)
