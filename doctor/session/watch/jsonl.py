@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import stat
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 LOOK_BACK = 16 << 20
 """Bytes at the end of a file that is there already which are looked through for what was said."""
+HELD = 50
+"""Attempts to hold the file, a fiftieth of a second apart."""
+
 BEGINNING = b'{"announced":'
 """How each of our lines begins: so one is known that a kill cut off."""
 
@@ -23,6 +29,7 @@ class Lines:
     reason: str = ""
     _said: dict[str, str] | None = None
     _file: int = field(default=-1)
+    _whole: bool = False
 
     def write(self, document: str, lasting: bool) -> bool:
         """Adds one line, unless the file ends with the same announcement of the same finding; False where that fails.
@@ -31,7 +38,9 @@ class Lines:
         """
         try:
             self._open()
-            self._append(document, lasting)
+            with _alone(self._file):
+                self._mend()
+                self._append(document, lasting)
         except OSError as error:
             self.reason = error.strerror or str(error)
             self.close()
@@ -54,10 +63,17 @@ class Lines:
                     return
             self.close()
         self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._whole = False
+
+    def _mend(self) -> None:
+        """What stands at the end of a file that was just opened: what was said last, and what a kill cut off."""
+        if self._whole:
+            return
+        self._whole = True
         found = os.fstat(self._file)
         tail = _tail(self._file, found.st_size) if stat.S_ISREG(found.st_mode) else b""
         whole, end, cut = tail.rpartition(b"\n")
-        if cut.startswith(BEGINNING):
+        if cut and (cut.startswith(BEGINNING) or BEGINNING.startswith(cut)):
             os.ftruncate(self._file, found.st_size - len(cut))
         elif cut:
             os.write(self._file, b"\n")
@@ -84,6 +100,27 @@ class Lines:
         if lasting:
             with suppress(OSError):  # the line is there; a file that cannot be synced, such as a pipe, is no failure
                 os.fsync(self._file)
+
+
+@contextmanager
+def _alone(file: int) -> Iterator[None]:
+    """Others may write to the same file: none takes the half line of another for one that was cut off. One that holds
+    it for long, or a file that cannot be held, is not waited for."""
+    held = False
+    for _ in range(HELD):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = True
+            break
+        except BlockingIOError:
+            time.sleep(0.02)
+        except OSError:
+            break
+    try:
+        yield
+    finally:
+        if held:
+            fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _tail(file: int, size: int) -> bytes:

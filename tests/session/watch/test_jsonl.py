@@ -66,11 +66,30 @@ def test_a_storm_and_its_finding_are_told_apart(tmp_path: Path) -> None:
     assert ids(path) == ["1", "2"]
 
 
-def test_a_line_that_a_kill_cut_off_is_written_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cut", [1, 2, 12, 13, 14, 60])
+def test_a_line_that_a_kill_cut_off_is_written_anew(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "said.jsonl"
-    path.write_text(line("1") + "\n" + line("2", "b", size=50)[:60])
+    path.write_text(line("1") + "\n" + line("2", "b", size=50)[:cut])
     Lines(path).write(line("2", "b", size=50), True)
     assert ids(path) == ["1", "2"]
+
+
+def test_several_that_write_to_one_file_leave_each_line_whole(tmp_path: Path) -> None:
+    path = tmp_path / "said.jsonl"
+    code = f"""
+import sys
+from pathlib import Path
+from doctor.session.watch.jsonl import Lines
+for number in range(100):
+    lines = Lines(Path({str(path)!r}))
+    name = f"{{sys.argv[1]}} {{number}}"
+    told = '{{"announced":{{"id":"' + name + '","kind":"new","key":"' + name + '"}},"text":"' + "x" * 20000 + '"}}'
+    assert lines.write(told, False)
+    lines.close()
+"""
+    writers = [subprocess.Popen([sys.executable, "-c", code, str(number)]) for number in range(3)]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    assert sorted(ids(path)) == sorted(f"{writer} {number}" for writer in range(3) for number in range(100))
 
 
 def test_a_file_that_is_moved_or_deleted_begins_anew(tmp_path: Path) -> None:
