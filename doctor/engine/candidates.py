@@ -11,7 +11,7 @@ from doctor.engine.model import Outcome, RuledOut
 from doctor.engine.observe import look, observe
 from doctor.engine.situation import Situation
 from doctor.facts.model import Event, Scope, Symptom
-from doctor.rulebase.model import Condition, Rule
+from doctor.rulebase.model import Condition, Rule, Signal
 from doctor.rulebase.truth import Truth, conjunction, disjunction, negation
 
 WORTH_TELLING = 0.1
@@ -61,7 +61,7 @@ def weigh(rule: Rule, situation: Situation, entity: str = "job") -> Candidate:
     condition = holds(rule.condition, {outcome.signal: outcome.truth for outcome in outcomes})
     shown = [o for o in outcomes if o.truth is Truth.TRUE and o.signal not in rule.condition.none]
     entities = (entity,) if entity != "job" else _places(rule, shown)
-    symptoms = frozenset(id(event) for o in shown for event in o.events if is_symptom(event, situation))
+    symptoms = frozenset(id(event) for o in shown for event in _symptoms(rule.signals[o.signal], o, situation))
     return Candidate(rule, odds, condition, outcomes, entities, symptoms, probability(odds))
 
 
@@ -86,11 +86,17 @@ def _places(rule: Rule, shown: list[Outcome]) -> tuple[str, ...]:
     return tuple(places or dict.fromkeys(place for outcome in shown for place in outcome.entities))
 
 
-def is_symptom(event: Event, situation: Situation) -> bool:
-    """Does the line alone show that something failed or is slow?"""
-    spec = situation.specs.get(event.name)
+def _symptoms(signal: Signal, outcome: Outcome, situation: Situation) -> list[Event]:
+    """The failures among what a signal matched."""
+    telling = {name for name in signal.events if is_symptom(name, situation)}
+    return [event for event in outcome.events if event.name in telling] if telling else []
+
+
+def is_symptom(name: str, situation: Situation) -> bool:
+    """Does a line of this event alone show that something failed or is slow?"""
+    spec = situation.specs.get(name)
     if spec is None:
-        return event.name == "python.traceback"
+        return name == "python.traceback"
     return spec.symptom is not Symptom.NONE
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from doctor.engine.candidates import Candidate, candidates, is_symptom, weigh
+from doctor.engine.candidates import Candidate, candidates, weigh
 from doctor.engine.evidence import noted
 from doctor.engine.explain import Consequences, consequences, follows
 from doctor.engine.information import Hypothesis, shares
@@ -134,23 +134,25 @@ GOES_ON = 3
 def _unexplained(found: list[Candidate], explained: dict[str, Consequences], situation: Situation) -> tuple[Event, ...]:
     """Failures that no finding accounts for, the first one in time first."""
     covered = {s for c in found for s in c.symptoms} | {i for c in explained.values() for i in c.identities}
-    milestones = _milestones(situation)
-    left = [
-        event
-        for event in situation.store.events()
-        if id(event) not in covered and _failed(event, situation, milestones.get(event.source.path, ()))
-    ]
+    names = {name for name in situation.store.event_names() if _tells_a_failure(name, situation)}
+    left = [event for event in situation.store.events() if event.name in names and id(event) not in covered]
+    milestones = _milestones(situation) if left else {}
+    left = [event for event in left if _failed(event, situation, milestones.get(event.source.path, ()))]
     firsts = {fact.source for fact in situation.store.every("failure.first_line")}
     left.sort(key=lambda e: (e.source not in firsts, e.time is None, e.time or 0.0, e.source.path, e.order))
     return tuple(left[:MOST_UNEXPLAINED])
 
 
+def _tells_a_failure(name: str, situation: Situation) -> bool:
+    spec = situation.specs.get(name)
+    return name == "python.traceback" or (spec is not None and spec.symptom is Symptom.FATAL)
+
+
 def _failed(event: Event, situation: Situation, milestones: Sequence[Event]) -> bool:
-    """A failure shows: a line that says so, or a traceback or report of an end after which the job did not go on."""
+    """Of what tells a failure: does it show one? Not a traceback or report of an end after which the job went on."""
     spec = situation.specs.get(event.name)
-    if event.name == "python.traceback" or (spec is not None and spec.follows and spec.symptom is Symptom.FATAL):
-        return not _went_on(event, milestones)
-    return spec is not None and spec.symptom is Symptom.FATAL and is_symptom(event, situation)
+    survivable = event.name == "python.traceback" or (spec is not None and spec.follows)
+    return not (survivable and _went_on(event, milestones))
 
 
 def _milestones(situation: Situation) -> dict[str, list[Event]]:

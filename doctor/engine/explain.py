@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from doctor.engine.candidates import Candidate, is_symptom
 from doctor.engine.model import Follow
@@ -12,16 +12,14 @@ from doctor.facts.model import Event
 from doctor.rulebase.model import Explains
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Consequences:
     """The events that follow from a candidate, by name, and the rules whose findings do."""
 
-    events: dict[str, list[Event]] = field(default_factory=dict)
-    rules: tuple[str, ...] = ()
-
-    @property
-    def identities(self) -> frozenset[int]:
-        return frozenset(id(event) for events in self.events.values() for event in events)
+    events: dict[str, list[Event]]
+    rules: tuple[str, ...]
+    identities: frozenset[int]
+    """Of the events."""
 
 
 def consequences(candidate: Candidate, situation: Situation, others: Iterable[Candidate] = ()) -> Consequences:
@@ -33,19 +31,20 @@ def consequences(candidate: Candidate, situation: Situation, others: Iterable[Ca
         for other in others
         if (same := named_rules.get(other.rule.id, "job")) != "job" and not _together(candidate, other, same, situation)
     }
-    found = Consequences(rules=tuple(rule for rule in named_rules if rule not in apart))
-    own = {id(event) for event in candidate.events}
     named = [(consequence.event, consequence) for consequence in candidate.rule.explains if consequence.event]
     if candidate.symptoms:
-        follow_ons = [name for name, spec in situation.specs.items() if spec.follows]
-        named += [(name, Explains(event=name)) for name in follow_ons if name not in {n for n, _ in named}]
+        names = {name for name, _ in named}
+        named += [(name, Explains(event=name)) for name in situation.follow_ons if name not in names]
+    found: dict[str, list[Event]] = {}
+    causes: Causes | None = None
     for name, consequence in named:
-        events = [
-            e for e in situation.store.events(name) if id(e) not in own and _can_follow(e, candidate, consequence)
-        ]
-        if events:
-            found.events[name] = events
-    return found
+        if not (events := situation.store.events(name)):
+            continue
+        causes = causes or Causes.of(candidate.events)
+        if following := [event for event in events if causes.may_lead_to(event, consequence)]:
+            found[name] = following
+    rules = tuple(rule for rule in named_rules if rule not in apart)
+    return Consequences(found, rules, frozenset(id(event) for events in found.values() for event in events))
 
 
 def _together(cause: Candidate, other: Candidate, same: str, situation: Situation) -> bool:
@@ -69,22 +68,45 @@ def _places(candidate: Candidate) -> set[str]:
     return found
 
 
-def _can_follow(event: Event, candidate: Candidate, consequence: Explains) -> bool:
-    """Not before its cause in the same file, and on the same rank or node where the rule asks for that."""
-    causes = candidate.events
-    if not causes:
-        return True
-    if consequence.same == "rank" and event.rank not in {cause.rank for cause in causes}:
-        return False
-    if consequence.same == "node" and event.host not in {cause.host for cause in causes}:
-        return False
-    same_log = [c.order for c in causes if c.source.path == event.source.path and c.rank == event.rank]
-    return not same_log or event.order >= min(same_log)
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """Where the events are that others may follow from; `begun` is the first of each rank in each file, by position."""
+
+    own: frozenset[int]
+    ranks: frozenset[int | None]
+    hosts: frozenset[str | None]
+    begun: Mapping[tuple[str, int | None], int]
+
+    @classmethod
+    def of(cls, events: Sequence[Event]) -> Causes:
+        begun: dict[tuple[str, int | None], int] = {}
+        for event in events:
+            place = (event.source.path, event.rank)
+            begun[place] = min(event.order, begun.get(place, event.order))
+        return cls(
+            frozenset(map(id, events)),
+            frozenset(event.rank for event in events),
+            frozenset(event.host for event in events),
+            begun,
+        )
+
+    def may_lead_to(self, event: Event, consequence: Explains) -> bool:
+        """Not before its cause in the same file, and on the same rank or node where the rule asks for that."""
+        if not self.own:
+            return True
+        if id(event) in self.own:
+            return False
+        if consequence.same == "rank" and event.rank not in self.ranks:
+            return False
+        if consequence.same == "node" and event.host not in self.hosts:
+            return False
+        return event.order >= self.begun.get((event.source.path, event.rank), event.order)
 
 
 def follows(candidate: Candidate, found: Consequences, situation: Situation) -> tuple[Follow, ...]:
     """The consequences as they are told: how many, on which ranks, how long after the cause."""
-    own_symptoms = [event for event in candidate.events if is_symptom(event, situation)] or list(candidate.events)
+    own = candidate.events
+    own_symptoms = [event for event in own if is_symptom(event.name, situation)] or own
     start = min((event.time for event in own_symptoms if event.time is not None), default=None)
     told: list[Follow] = []
     for name, events in found.events.items():

@@ -66,6 +66,8 @@ class Span:
 
     def _beyond(self, event: Event, lies: Callable[[float, tuple[float, float], float], bool]) -> Truth:
         """Within a file by position; between files by the clock, where both lines have one; times may be equal."""
+        if not self.orders:
+            return Truth.FALSE
         own = self.orders.get((event.run, event.source.path))
         if own is not None and lies(event.order, own, 1):
             return Truth.TRUE
