@@ -45,6 +45,8 @@ def first_failure(events: Iterable[Event]) -> Event | None:
     """The earliest failure that no other line is known to have caused, or None if nothing failed."""
     events = list(events)
     fatal = [event for event in events if event.fields.get("symptom") == "fatal"]
+    if not fatal:
+        return None
     # A traceback that ends in such a line is one, too.
     caused = {event.source for event in events if event.fields.get("follows")}
     candidates = [event for event in fatal if event.source not in caused] or fatal
@@ -69,8 +71,11 @@ def clock_offsets(events: Sequence[Event]) -> Mapping[str, float]:
     """
     begun: dict[tuple[object, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for event in events:
-        sequence, ran = event.fields.get("seq"), event.fields.get("ran_ms")
-        if event.time is not None and event.host and sequence is not None and isinstance(ran, int | float):
+        ran = event.fields.get("ran_ms")
+        if not isinstance(ran, int | float):
+            continue
+        sequence = event.fields.get("seq")
+        if event.time is not None and event.host and sequence is not None:
             key = (event.run, sequence, event.fields.get("op"))
             begun[key][event.host].append(event.time - ran / 1000)
     differences: dict[tuple[str, str], list[float]] = defaultdict(list)

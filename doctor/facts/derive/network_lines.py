@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from doctor.facts.model import Event, Fact, Quality, Source, Value
 
@@ -24,8 +25,13 @@ def derived(name: str, value: Value, events: Iterable[Event] = (), sources: Iter
 
 def host_of(event: Event) -> str:
     """The host of an NCCL line: from the HOST:PID:TID in front of it, else as the log says."""
-    found = HOST.search(event.source.text)
-    return found[1] if found else event.host or ""
+    return _host_in(event.source.text) or event.host or ""
+
+
+@lru_cache(maxsize=8192)
+def _host_in(text: str) -> str:
+    found = HOST.search(text)
+    return found[1] if found else ""
 
 
 def version(text: str) -> tuple[int, ...]:

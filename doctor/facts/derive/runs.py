@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from math import isfinite, log
 from statistics import median
@@ -91,9 +92,12 @@ class Measurement:
 def derive(store: FactStore) -> Iterator[Fact]:
     """One fact for each setting that two measurements differ in: of several pairs the one with the clearest effect."""
     logs = list(_logs(store))
+    notes = [*_noted(store), *_tabulated(store)]
+    made_with = [*(group.settings for group in logs), *(note.settings for note in notes)]
+    if len({frozenset(named.items()) for named in made_with}) < 2:
+        return  # ranks of one run: nothing differs
     found: dict[str, tuple[float, tuple[Source, ...], str]] = {}
-    measurements = [m for group in logs for m in _measured(group)]
-    measurements += [*_noted(store), *_tabulated(store)]
+    measurements = [*(m for group in logs for m in _measured(group)), *notes]
     for a, b in combinations(measurements[:MOST], 2):
         for key, value, text in _contrasts(a, b):
             sources = (*a.sources, *b.sources)
@@ -125,9 +129,15 @@ def _logs(store: FactStore) -> Iterator[Log]:
         for event in store.events(name):
             if name != "progress.bar" or is_training_bar(event):
                 by_file[event.run, event.source.path].append(event)
+    stated = {run: _stated(store, f"run:{run}") for run, _ in by_file}
     for (run, path), events in by_file.items():
         events.sort(key=lambda event: event.order)
-        yield Log(events, _stated(store, f"run:{run}") | settings(path) | settings(run))
+        yield Log(events, {**stated[run], **_named(path), **_named(run)})
+
+
+@lru_cache(maxsize=1024)
+def _named(label: str) -> Mapping[str, Scalar]:
+    return settings(label)
 
 
 def _stated(store: FactStore, entity: str) -> dict[str, Scalar]:
@@ -223,7 +233,7 @@ def _tabulated(store: FactStore) -> Iterator[Measurement]:
 
 def _contrasts(a: Measurement, b: Measurement) -> Iterator[tuple[str, float, str]]:
     """The one setting that differs, the cost ratio of its greater over its lesser value, and both in words."""
-    if a.kind != b.kind or a.cost <= 0 or b.cost <= 0:
+    if a.kind != b.kind or a.cost <= 0 or b.cost <= 0 or a.settings == b.settings:
         return
     keys = a.settings.keys() & b.settings.keys() & KEYS.keys()
     differ = [key for key in keys if _rank(a.settings[key]) != _rank(b.settings[key])]

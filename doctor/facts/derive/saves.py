@@ -12,17 +12,17 @@ from doctor.facts.model import Event, Fact, Quality, Source, Value
 from doctor.facts.store import FactStore
 
 PROGRESS = ("progress.step", "progress.bar", "progress.rate", "progress.step_time")
-NEEDS = (
-    *(f"event:{name}" for name in PROGRESS),
-    *("event:progress.save_started", "event:progress.save_done", "event:megatron.timer_range", "config.save_interval"),
-)
+SAVES = ("progress.save_started", "progress.save_done", "megatron.timer_range")
+NEEDS = (*(f"event:{name}" for name in (*PROGRESS, *SAVES)), "config.save_interval")
 GIVES = ("run.save_time", "run.save_share")
 
 
 def derive(store: FactStore) -> Iterator[Fact]:
     """Seconds of the usual save, and its share of the time from one save to the next where the interval is known."""
     by_run: dict[str, list[Event]] = defaultdict(list)
-    for name in (*PROGRESS, "progress.save_started", "progress.save_done", "megatron.timer_range"):
+    if not any(store.events(name) for name in SAVES):
+        return
+    for name in (*PROGRESS, *SAVES):
         for event in store.events(name):
             by_run[event.run].append(event)
     for run, events in by_run.items():
