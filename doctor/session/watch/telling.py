@@ -119,8 +119,8 @@ class Teller:
     def _unexplained(
         self, key: str, report: Report, at: float, episode: int | None, last: bool
     ) -> Iterator[Announcement]:
-        event = first_unexplained(report)
-        entities = (f"rank:{event.rank}",) if event.rank is not None else ("job",)
+        rank = _rank_of(first_unexplained(report), report)
+        entities = (f"rank:{rank}",) if rank is not None else ("job",)
         known = self._known.setdefault(key, _Known(at, "", entities, soon=True))
         known.last_seen = at
         located = known.entities == ("job",) != entities  # the launcher's line may be read before that of the rank
@@ -134,6 +134,19 @@ def first_unexplained(report: Report) -> Event:
     events = report.diagnosis.unexplained
     lines = {fact.source for fact in report.store.every("failure.first_line")}
     return next((event for event in events if event.source in lines), events[0])
+
+
+def _rank_of(event: Event, report: Report) -> int | None:
+    """The rank whose failure it is; a program that logs its exception without saying where may raise it once more."""
+    said = {name: event.fields.get(name) for name in ("exception", "message")}
+    if event.rank is not None or not said["exception"]:
+        return event.rank
+    same = (
+        other.rank
+        for other in report.diagnosis.unexplained
+        if other.rank is not None and all(other.fields.get(name) == value for name, value in said.items())
+    )
+    return next(same, None)
 
 
 def worth(finding: Finding) -> bool:
@@ -170,5 +183,7 @@ def _surer(label: str, before: str) -> bool:
 
 
 def _elsewhere(entities: tuple[str, ...], before: tuple[str, ...]) -> bool:
-    """Does it concern others than was said, or twice as many?"""
-    return bool(before) and (not set(entities) & set(before) or len(entities) >= 2 * len(before))
+    """Does it concern others than was said, or twice as many? No rank was said where none was known yet."""
+    if not before:
+        return any(entity.startswith("rank:") for entity in entities)
+    return not set(entities) & set(before) or len(entities) >= 2 * len(before)

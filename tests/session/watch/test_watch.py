@@ -103,6 +103,36 @@ def test_a_failure_that_no_rule_explains_is_told_with_its_rank(tmp_path: Path) -
     assert [(one.kind, one.entities) for one in replay.said] == [(Kind.UNEXPLAINED, ("rank:3",))]
 
 
+LOGGED = "2026-01-02 03:05:00,101 | ERROR | trainer | training failed\n"
+RAISED = """Traceback (most recent call last):
+  File "/job/train.py", line 12, in main
+    raise ValueError("513 positions")
+ValueError: 513 positions
+"""
+
+
+def test_an_exception_that_is_logged_and_raised_again_is_told_with_its_rank(tmp_path: Path) -> None:
+    replay = Replay(tmp_path)
+    replay.write("job.log", "".join(steps(rank, 1, 20) for rank in range(4)) + LOGGED + RAISED)
+    replay.write("job.log", "".join(f"[rank2]: {line}\n" for line in RAISED.splitlines()))
+    replay.turns(6)
+    (said,) = replay.said
+    assert (said.kind, said.entities) == (Kind.UNEXPLAINED, ("rank:2",))
+
+
+def test_who_was_killed_is_told_as_soon_as_the_launcher_names_the_rank(tmp_path: Path) -> None:
+    replay = Replay(tmp_path)
+    replay.write("job.log", "".join(steps(rank, 1, 20) for rank in range(4)))
+    replay.write(
+        "job.log",
+        "E0102 03:05:01.101 99 api.py:1002] failed (exitcode: -9) local_rank: 2 (pid: 77) of binary: python\n",
+    )
+    replay.turns(2)
+    replay.write("job.log", "[0]:\n  rank      : 2 (local_rank: 2)\n  exitcode  : -9 (pid: 77)\n")
+    replay.turns(3)
+    assert [(said.kind, said.entities) for said in replay.said] == [(Kind.NEW, ()), (Kind.UPDATED, ("rank:2",))]
+
+
 def test_after_a_restart_nothing_is_said_twice_and_nothing_is_lost(tmp_path: Path) -> None:
     first = Replay(tmp_path)
     first.write("rank2.log", OOM)
