@@ -21,17 +21,12 @@ from doctor.messages import say
 from doctor.rulebase.load import load_rulebase
 from doctor.session.analyze import STDIN
 from doctor.session.inputs import InputError
+from doctor.session.notes import Note
 
 if TYPE_CHECKING:
     from doctor.session.watch.acting import Acting
-    from doctor.session.watch.follow import Following
+    from doctor.session.watch.ending import Ending
     from doctor.session.watch.watch import Watch
-
-QUIET = 60.0
-"""Seconds without a line after which a job is over that nothing else tells the end of (--once-done)."""
-
-LAST_WORDS = 2.0
-"""Seconds for which what a job has ended with is waited for."""
 
 WRITTEN = ("jsonl", "metrics_file", "state")
 """Options whose files the watch writes."""
@@ -80,6 +75,7 @@ def attach(
     """  # fmt: skip
     from doctor.session.watch import own
     from doctor.session.watch.clock import steady
+    from doctor.session.watch.ending import Ending
     from doctor.session.watch.follow import follow
     from doctor.session.watch.lock import alone
     from doctor.session.watch.watch import Watch
@@ -87,6 +83,11 @@ def attach(
     if not (targets or pids or slurm):
         raise click.UsageError(say(lang, "watch.nothing"))
     stdin = sys.stdin.buffer if STDIN in targets and sys.stdin is not None else None
+    if tui:
+        from doctor.cli.tui import need_terminal, pipe_beside
+
+        stdin = pipe_beside() if stdin is not None else None
+        need_terminal(lang)
     screen, clock = Screen(lang, not no_color, quiet), steady()
     named = [*targets, *(f"--pid {pid}" for pid in pids), *([f"--slurm {slurm}"] if slurm else [])]
     written = {name.replace("_", "-"): asked[name] for name in WRITTEN if asked[name] is not None}
@@ -104,56 +105,43 @@ def attach(
         ends.callback(following.follower.close)
         beside = ends.enter_context(ExitStack())
         beside.callback(acting.close)
+        ending = Ending(following, seconds, once_done)
         if tui:
-            from doctor.cli.tui import open_tui
-            from doctor.session.answers import Answers
+            from doctor.cli.tui import watch_on_screen
             from doctor.session.watch.source import Watched
 
-            return open_tui(Watched(watch, following, named, interval, acting.turned), Answers(), lang, fail_on)[0]
+            for path in following.waiting:
+                screen.hear(Note("watch.waiting", path))
+            source = Watched(watch, following, ending, named, interval, acting.turned, screen.heard)
+            acting.turned(watch.finish(watch_on_screen(source, lang)))
+            return _end(watch, screen, beside, fail_on)
         screen.begin(following, named)
         with _stoppable() as stopped:
-            _watch(watch, following, screen, acting, interval, seconds, once_done, stopped)
-            return _end(watch, screen, acting, beside, fail_on)
+            _watch(watch, ending, screen, acting, interval, stopped)
+            said = watch.finish()
+            screen.show(watch, said, [])
+            acting.turned(said)
+            return _end(watch, screen, beside, fail_on)
 
 
-def _watch(
-    watch: Watch,
-    following: Following,
-    screen: Screen,
-    acting: Acting,
-    interval: float,
-    seconds: float | None,
-    once_done: bool,
-    stopped: list[int],
-) -> None:
+def _watch(watch: Watch, ending: Ending, screen: Screen, acting: Acting, interval: float, stopped: list[int]) -> None:
     """Turns until the job has ended, the time is up, or a person says so."""
-    begun = time.monotonic()
-    quiet_since = begun
     while not (stopped or screen.gone):
         started = time.monotonic()
         turned = watch.turn()
         screen.show(watch, turned.said, turned.remarks)
         acting.turned(turned.said)
-        if turned.heard:
-            quiet_since = started
-        quiet_for = time.monotonic() - quiet_since
-        if following.over() and quiet_for >= LAST_WORDS:
-            return
-        if once_done and watch.heard_at is not None and quiet_for >= QUIET:
-            return
-        if seconds is not None and time.monotonic() - begun >= seconds:
+        if (end := ending.see(bool(turned.heard))) is not None:
+            screen.ended(end)
             return
         if not turned.more:
             time.sleep(max(interval - (time.monotonic() - started), 0.01))
 
 
-def _end(watch: Watch, screen: Screen, acting: Acting, beside: ExitStack, fail_on: str) -> int:
+def _end(watch: Watch, screen: Screen, beside: ExitStack, fail_on: str) -> int:
     """The summary, and the exit status of the gravest episode. `beside` ends what is done besides telling."""
     from doctor.cli.tell import status
 
-    said = watch.finish()
-    screen.show(watch, said, [])
-    acting.turned(said)
     beside.close()
     screen.show(watch, [], [])
     assert watch.report is not None

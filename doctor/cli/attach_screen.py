@@ -50,6 +50,10 @@ class Screen:
         """Takes a remark, from any thread; it is shown with the next turn."""
         self._notes.append(note)
 
+    def heard(self) -> list[Note]:
+        """The remarks that were not shown yet; they are shown elsewhere."""
+        return [self._notes.popleft() for _ in range(len(self._notes))]
+
     def begin(self, following: Following, named: list[str]) -> None:
         if self._hushed:
             return
@@ -59,7 +63,7 @@ class Screen:
                 options.note(say(self._lang, "watch.waiting", path=path))
 
     def show(self, watch: Watch, said: list[Announcement], remarks: list[Remark]) -> None:
-        notes = [self._notes.popleft() for _ in range(len(self._notes))]
+        notes = self.heard()
         with self._onto(sys.stderr):
             if said or ((remarks or notes) and not self._hushed):
                 self._clear()
@@ -97,6 +101,14 @@ class Screen:
             self._standing = True
         elif watch.heard_at is not None:
             options.note(line)
+
+    def ended(self, how: str) -> None:
+        """Says how the watch came to its end."""
+        if self._hushed:
+            return
+        with self._onto(sys.stderr):
+            self._clear()
+            options.note(say(self._lang, f"watch.end.{how}"))
 
     def summary(self, watch: Watch) -> None:
         from doctor.views import present

@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import click
 
 from doctor.cli.main import OK
 from doctor.messages import say
+from doctor.views.safe import visible_lines
 
 if TYPE_CHECKING:
     from doctor.session.answers import Answers
     from doctor.session.collecting import Source
     from doctor.session.saved import Saved
-from doctor.views.safe import visible_lines
+    from doctor.session.watch.source import Watched
+    from doctor.views.tui.app import PdoctorApp
 
 WITHOUT_CURSOR = ("", "dumb", "unknown")
 """Terminals (TERM) that show lines one below the other and nothing else."""
@@ -27,10 +29,51 @@ def open_tui(source: Source, told: Answers, lang: str, fail_on: str, saved: Save
 
     `saved` is the session that is gone on with.
     """
+    need_terminal(lang)
+    app = _walked(source, told, lang, saved)
+    if app.session is None:
+        return OK, told
+    from doctor.cli.exports import write_exports
+    from doctor.cli.tell import status
+
+    write_exports(app.session.report, lang, facts=False, hushed=False)
+    return status(app.session.report, fail_on), app.session.answers
+
+
+def watch_on_screen(source: Watched, lang: str) -> Answers:
+    """Shows a job that is watched until the person leaves, and ends the watch: what they have answered."""
+    from doctor.session.answers import Answers
+
+    try:
+        app = _walked(source, Answers(), lang)
+    finally:
+        source.stop()
+    return app.session.answers if app.session is not None else Answers()
+
+
+def need_terminal(lang: str) -> None:
+    """UsageError where there is none to draw on, or none that can move its cursor."""
     if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError(say(lang, "tui.no_terminal"))
     if os.environ.get("TERM", "") in WITHOUT_CURSOR:
         raise click.UsageError(say(lang, "tui.dumb_terminal", term=os.environ.get("TERM") or "(empty)"))
+
+
+def pipe_beside() -> IO[bytes]:
+    """What is piped into pdoctor, moved aside so that keys are read from the terminal."""
+    pipe = os.fdopen(os.dup(0), "rb")
+    if not os.isatty(0):
+        try:
+            keys = os.open("/dev/tty", os.O_RDWR)
+        except OSError:  # nobody is there; that is said where a terminal is needed
+            return pipe
+        os.dup2(keys, 0)
+        os.close(keys)
+    return pipe
+
+
+def _walked(source: Source, told: Answers, lang: str, saved: Saved | None = None) -> PdoctorApp:
+    """The interface after it was left; what was written is said once more."""
     from doctor.views.tui.app import PdoctorApp
 
     try:
@@ -41,10 +84,4 @@ def open_tui(source: Source, told: Answers, lang: str, fail_on: str, saved: Save
     app.run()
     for line in (line for text in app.written for line in visible_lines(text)):
         click.echo(line, err=True)
-    if app.session is None:
-        return OK, told
-    from doctor.cli.exports import write_exports
-    from doctor.cli.tell import status
-
-    write_exports(app.session.report, lang, facts=False, hushed=False)
-    return status(app.session.report, fail_on), app.session.answers
+    return app

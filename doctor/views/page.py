@@ -42,7 +42,7 @@ class Page:
         whole = text if isinstance(text, Text) else Text(visible(text), style)
         label = Text(" " * indent) + Text(visible(head), "dim")
         label.pad_right(max(column - label.cell_len, 1))
-        for line in _wrap(whole, max(self.width - column, 20)):
+        for line in _wrap(whole, max(self.width - max(column, label.cell_len), 20)):
             self._lines.append(label + line)
             label = Text(" " * column)
 

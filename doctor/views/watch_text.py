@@ -10,6 +10,7 @@ from doctor.engine.model import Finding, Role
 from doctor.facts.model import Source
 from doctor.messages import say, say_count
 from doctor.rulebase.truth import Truth
+from doctor.session.notes import Note
 from doctor.session.watch.model import Announcement, Kind, Status
 from doctor.session.watch.telling import first_unexplained
 from doctor.views import present
@@ -27,7 +28,12 @@ BETWEEN = " · "
 
 def status_line(status: Status, lang: str) -> str:
     """How the job stands, in one line; what is not known is left out."""
-    parts = [_clock(status.at)]
+    return visible(BETWEEN.join([clock(status.at), *standing(status, lang), read(status, lang)]))
+
+
+def standing(status: Status, lang: str) -> list[str]:
+    """Ranks, step, speed, memory and findings, as far as they are known."""
+    parts = []
     ranks = status.ranks_alive + status.ranks_silent
     if ranks:
         silent = f" ({say(lang, 'watch.silent', n=status.ranks_silent)})" if status.ranks_silent else ""
@@ -41,9 +47,12 @@ def status_line(status: Status, lang: str) -> str:
     if status.memory is not None:
         parts.append(say(lang, "watch.memory", value=f"{status.memory:.0%}"))
     found = say_count(lang, "watch.findings", status.findings) if status.findings else ""
-    parts.append(found or say(lang, "watch.nothing_found"))
-    parts.append(f"{counted(lang, 'watch.lines', status.lines)}, {counted(lang, 'watch.files', status.files)}")
-    return visible(BETWEEN.join(parts))
+    return [*parts, found or say(lang, "watch.unexplained" if status.unexplained else "watch.nothing_found")]
+
+
+def read(status: Status, lang: str) -> str:
+    """How much was read."""
+    return f"{counted(lang, 'watch.lines', status.lines)}, {counted(lang, 'watch.files', status.files)}"
 
 
 def counted(lang: str, key: str, count: int) -> str:
@@ -53,17 +62,32 @@ def counted(lang: str, key: str, count: int) -> str:
 def announce(said: Announcement, lang: str, page: Page | None = None) -> Page:
     """An announcement: what, where, the line that shows it best, the first fix."""
     page = page or Page()
+    page.wrapped(headline(said, lang), hang=2)
     if said.kind is Kind.STORM:
-        _storm(said, lang, page)
-    elif said.finding is None:
+        return page
+    if said.finding is None:
         _unexplained(said, lang, page)
     else:
         _finding(said, said.finding, lang, page)
     return page
 
 
+def headline(said: Announcement, lang: str) -> Text:
+    """What an announcement says, in one line."""
+    if said.kind is Kind.STORM:
+        return _storm(said, lang)
+    finding = said.finding
+    if finding is None:
+        line = _head(said, present.SYMBOLS["fatal"], STYLES["fatal"], say(lang, "severity.fatal"), lang)
+        return line.append(f"  {say(lang, 'attach.unexplained')}", "bold")
+    rule, severity = finding.rule, str(finding.severity)
+    line = _head(said, present.SYMBOLS[severity], STYLES[severity], say(lang, f"severity.{severity}"), lang)
+    line.append(f"  {visible(rule.id)}  ", "dim").append(visible(rule.title.get(lang)), "bold")
+    return line.append(f"  [{say(lang, f'label.{finding.label}')} {finding.belief:.2f}]", "dim")
+
+
 def _head(said: Announcement, symbol: str, style: str, severity: str, lang: str) -> Text:
-    line = Text(f"{_clock(said.at)} ", "dim").append(f"{symbol} {severity}", style)
+    line = Text(f"{clock(said.at)} ", "dim").append(f"{symbol} {severity}", style)
     if said.kind in (Kind.UPDATED, Kind.RESOLVED):
         line.append(f" ({say(lang, f'watch.{said.kind}')})", style if said.kind is Kind.UPDATED else "bold green")
     if said.episode is not None:
@@ -71,12 +95,17 @@ def _head(said: Announcement, symbol: str, style: str, severity: str, lang: str)
     return line
 
 
+def _storm(said: Announcement, lang: str) -> Text:
+    follows = said.finding.follows if said.finding else ()
+    ranks = {f"rank:{rank}" for follow in follows for rank in follow.ranks}
+    where = present.places(sorted(ranks), lang) if ranks else ""
+    text = say(lang, "watch.storm" if where else "watch.storm_alone", n=f"{said.count:,}", where=where)
+    line = Text(f"{clock(said.at)} ", "dim")
+    line.append(f"└ {visible(said.finding.rule.id) if said.finding else ''}  ", "dim")
+    return line.append(visible(text))
+
+
 def _finding(said: Announcement, finding: Finding, lang: str, page: Page) -> None:
-    rule, severity = finding.rule, str(finding.severity)
-    line = _head(said, present.SYMBOLS[severity], STYLES[severity], say(lang, f"severity.{severity}"), lang)
-    line.append(f"  {visible(rule.id)}  ", "dim").append(visible(rule.title.get(lang)), "bold")
-    line.append(f"  [{say(lang, f'label.{finding.label}')} {finding.belief:.2f}]", "dim")
-    page.wrapped(line, hang=2)
     page.beside(say(lang, "head.where"), present.where(finding, said.report, lang), COLUMN)
     if said.kind is Kind.RESOLVED:
         return
@@ -91,30 +120,17 @@ def _finding(said: Announcement, finding: Finding, lang: str, page: Page) -> Non
         _quote(best.sources[0], patterns, lang, page)
         if note := best.note.get(lang):
             page.beside("", f"→ {note}", COLUMN, style="italic")
-    cure = next((remedy for remedy in rule.remedies if not remedy.avoid), None)
+    cure = next((remedy for remedy in finding.rule.remedies if not remedy.avoid), None)
     if said.kind is Kind.NEW and cure is not None:
         page.beside(say(lang, "head.fix"), Text(visible(cure.title.get(lang)), "bold green"), COLUMN)
 
 
 def _unexplained(said: Announcement, lang: str, page: Page) -> None:
-    line = _head(said, present.SYMBOLS["fatal"], STYLES["fatal"], say(lang, "severity.fatal"), lang)
-    page.wrapped(line.append(f"  {say(lang, 'attach.unexplained')}", "bold"), hang=2)
     page.beside(say(lang, "head.where"), present.places(said.entities, lang), COLUMN)
     if said.report.diagnosis.unexplained:
         event = first_unexplained(said.report)
         spec = said.report.rulebase.events.get(event.name)
         _quote(event.source, spec.patterns if spec else (), lang, page)
-
-
-def _storm(said: Announcement, lang: str, page: Page) -> None:
-    follows = said.finding.follows if said.finding else ()
-    ranks = {f"rank:{rank}" for follow in follows for rank in follow.ranks}
-    where = present.places(sorted(ranks), lang) if ranks else ""
-    text = say(lang, "watch.storm" if where else "watch.storm_alone", n=f"{said.count:,}", where=where)
-    line = Text(f"{_clock(said.at)} ", "dim").append(
-        f"└ {visible(said.finding.rule.id) if said.finding else ''}  ", "dim"
-    )
-    page.wrapped(line.append(visible(text)), hang=2)
 
 
 def _quote(source: Source, patterns: tuple[str, ...], lang: str, page: Page) -> None:
@@ -125,7 +141,14 @@ def _quote(source: Source, patterns: tuple[str, ...], lang: str, page: Page) -> 
         page.beside("", excerpt(present.quoted(source, lang), room, patterns), COLUMN + 2)
 
 
-def _clock(at: float) -> str:
+def noted(note: Note, at: float, lang: str) -> Text:
+    """A remark, in one line."""
+    more = say(lang, "follow.more", n=note.values["more"]) if "more" in note.values else ""
+    return Text(f"{clock(at)} ", "dim").append(f"! {visible(present.note_text(note, lang) + more)}", "yellow")
+
+
+def clock(at: float) -> str:
+    """The time of day, by the clock of who looks."""
     return datetime.fromtimestamp(at, UTC).astimezone().strftime("%H:%M:%S")
 
 

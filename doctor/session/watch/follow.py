@@ -8,7 +8,7 @@ import platform
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -35,6 +35,8 @@ class Following:
     streams: tuple[Stream, ...] = ()
     facts: tuple[Fact, ...] = ()
     """What is known of this node, where the job runs on it."""
+    further: list[str] = field(default_factory=list)
+    """What is named later, to be followed beside the rest."""
 
     def over(self) -> bool:
         """Has the job ended, as far as processes, Slurm or pipes tell?"""
@@ -74,12 +76,13 @@ def follow(
         targets.append(_processes(pids))
     if slurm is not None:
         targets.append(_slurm(slurm, clock))
-    follower = Follower(lambda: _all(targets), clock, streams, apart(own))
+    further: list[str] = []
+    follower = Follower(lambda: _all([*targets, Files(further)]), clock, streams, apart(own))
     for mark in marks:
         if isinstance(tail := follower.add(mark.path), Tail):
             tail.go_on(mark.device, mark.inode, mark.offset)
     here = (_memory(),) if pids else ()
-    return Following(follower, tuple(named), tuple(targets), tuple(waiting), tuple(streams), here)
+    return Following(follower, tuple(named), tuple(targets), tuple(waiting), tuple(streams), here, further)
 
 
 def _memory() -> Fact:

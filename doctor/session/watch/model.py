@@ -47,7 +47,8 @@ class Announcement:
 @dataclass(frozen=True, slots=True)
 class Status:
     """How the job stands. Times are seconds, `mfu` is a share of 1, `memory` the share of the fullest GPU in use;
-    None where the logs do not say. `findings` are those that alarm; `lines`, `bytes` and `files` what was read."""
+    None where the logs do not say. `findings` are those that alarm; `lines`, `bytes` and `files` what was read;
+    `unexplained` if a failure shows that no rule explains."""
 
     at: float
     ranks_alive: int = 0
@@ -60,6 +61,7 @@ class Status:
     lines: int = 0
     bytes: int = 0
     files: int = 0
+    unexplained: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from doctor.engine.model import Role
+from doctor.engine.model import Diagnosis, Role, Verdict
 from doctor.facts.model import Fact
 from doctor.facts.vitals import Vitals as JobVitals
 from doctor.rulebase.load import Loaded
@@ -114,11 +114,13 @@ class Watch:
         self._living.further = {**self._living.further, giver: tuple(facts)}
         self._pace.heard(True)
 
-    def finish(self) -> list[Announcement]:
-        """The last judgement, of everything as it stands: what was not said of it yet. `report` is the whole."""
+    def finish(self, answers: Answers | None = None) -> list[Announcement]:
+        """The last judgement, of everything as it stands and of what a person answered meanwhile: what was not said of
+        it yet. `report` is the whole."""
         at = self._clock()
+        self._answers = answers or self._answers
         self.report = judge(self._material(None, at), self._answers)
-        return list(self._teller.say(self.report, at, self._episode, last=True))
+        return list(self._teller.say(self.report, at, self.attempt, last=True))
 
     def material(self) -> Material:
         """What is known now, for a report to be made of it."""
@@ -131,7 +133,8 @@ class Watch:
         named = {fact.name: fact.value for fact in facts}
         silent = {fact.entity for fact in facts if fact.name == "live.rank_silence"}
         ranks = named.get("live.ranks", 0)
-        findings = self.report.diagnosis.findings if self.report else ()
+        diagnosis = self.report.diagnosis if self.report else None
+        findings = diagnosis.findings if diagnosis else ()
         return Status(
             at=at,
             ranks_alive=max(int(_number(ranks) or 0) - len(silent), 0),
@@ -141,6 +144,7 @@ class Watch:
             mfu=_number(named.get("live.mfu")),
             memory=_fullest(facts),
             findings=sum(f.role is Role.ROOT and f.severity in ALARMING for f in findings),
+            unexplained=diagnosis is not None and _unexplained(diagnosis),
             lines=self._living.lines,
             bytes=self._living.bytes,
             files=self._living.files,
@@ -153,7 +157,8 @@ class Watch:
         return Kept(marks, self._teller.told)
 
     @property
-    def _episode(self) -> int | None:
+    def attempt(self) -> int | None:
+        """The restart attempt that runs, where there were others before it."""
         return self._attempt if self.episodes else None
 
     def _material(self, at: float | None, now: float) -> Material:
@@ -163,7 +168,7 @@ class Watch:
     def _judge(self, at: float) -> Iterable[Announcement]:
         begun = time.process_time()
         self.report = judge(replace(self._material(at, at), configs=()), self._answers, planning=False)
-        said = list(self._teller.say(self.report, at, self._episode))
+        said = list(self._teller.say(self.report, at, self.attempt))
         self._pace.judged(at, time.process_time() - begun)
         return said
 
@@ -181,6 +186,10 @@ class Watch:
             self._vitals, self._pace, self.report = self._new_vitals(), Pace(), None
         self._attempt = attempts[-1]
         return said
+
+
+def _unexplained(diagnosis: Diagnosis) -> bool:
+    return diagnosis.verdict is Verdict.UNDETERMINED and bool(diagnosis.unexplained)
 
 
 def _number(value: object) -> float | None:

@@ -25,9 +25,9 @@ from doctor.session.written import write_new
 from doctor.views.safe import visible
 from doctor.views.tui import themes
 from doctor.views.tui.step import STEPS, StepScreen
+from doctor.views.tui.watching import Watching
 
 if TYPE_CHECKING:  # what reads and judges is imported beside the screen, which stands there before
-    from doctor.session.analyze import Material
     from doctor.session.answers import Answers
     from doctor.session.collecting import Source
     from doctor.session.laid_open import LaidOpen
@@ -77,6 +77,9 @@ class PdoctorApp(App[int]):
         """How many layouts were considered, while some are searched for."""
         self.written: list[str] = []
         """What was written and how it is used, for when the walk is over."""
+        go_on = getattr(source, "go_on", None)
+        self.watching = Watching(self, go_on) if go_on is not None else None
+        """The job, where it is watched while it runs."""
         self._trail: list[str] = []
         self._screens: dict[str, StepScreen] = {}
 
@@ -172,26 +175,9 @@ class PdoctorApp(App[int]):
         if turn == self._turn:
             self.looking = False
             self.update(session)
-            go_on = getattr(self.source, "go_on", None)
-            if go_on is not None:
-                threading.Thread(target=go_on, args=(self._went_on,), name="watch", daemon=True).start()
-
-    def _went_on(self, material: Material) -> bool:
-        """A job that is watched has something new; False once nobody looks any more."""
-        from doctor.session.session import with_material
-
-        base = self.session
-        if base is not None and self.is_running:
-            self.from_thread(self._grown, base, with_material(base, material), material)
-        return self.is_running
-
-    def _grown(self, base: Session, grown: Session, material: Material) -> None:
-        from doctor.session.session import with_material
-
-        if self.session is base:
-            self.update(grown)
-        elif self.session is not None:  # the person has answered or chosen meanwhile
-            self.update(with_material(self.session, material))
+            if self.watching is not None:
+                self.go("findings")
+                self.watching.begin()
 
     def update(self, session: Session) -> None:
         """Another state of the session is shown from now on."""
@@ -227,8 +213,9 @@ class PdoctorApp(App[int]):
     def add(self, path: str) -> None:
         """Reads one more file or folder."""
         self.source = self.source.adding(path)
-        self.go("collect")
-        self.collect()
+        if self.watching is None:
+            self.go("collect")
+            self.collect()
 
     def answer(self, question: str, key: str) -> None:
         if self.session is not None:

@@ -20,7 +20,8 @@ EVERYWHERE = ("ranks", "language", "theme", "zoom", "undo", "help", "quit")
 
 def commands(app: PdoctorApp, screen: Screen[object]) -> Iterator[SystemCommand]:
     """Each with what it does."""
-    for key in screen.KEYS if isinstance(screen, StepScreen) else ():
+    keys = screen.KEYS if isinstance(screen, StepScreen) else ()
+    for key in (key for key in keys if screen.check_action(key.action, ()) is not False):
         yield _command(app, key.name, key.action, screen)
     for number, name in enumerate(STEPS, 1):
         if app.may_go(name):

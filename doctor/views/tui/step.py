@@ -45,10 +45,12 @@ class StepBar(Widget):
             here = name == self.current
             word = app.say(f"tui.step.{name}") if here or self.size.width >= NARROW else ""
             label = f" {number} {word} " if word else f" {number} "
+            if name == "findings" and app.watching and app.watching.new:
+                label += f"●{len(app.watching.new)} "
             line.append(label, "reverse bold" if here else "" if app.may_go(name) else "dim")
             self._ends.append((line.cell_len, name))
         if (room := self.size.width - line.cell_len - 3) >= NAME:
-            line.append(f"  {_end(app.job_name, room)}", "dim")
+            line.append(f"  {end_of(app.job_name, room)}", "dim")
         line.truncate(max(self.size.width, 1), overflow="ellipsis")
         return line
 
@@ -57,7 +59,7 @@ class StepBar(Widget):
             cast("PdoctorApp", self.app).go(name)
 
 
-def _end(name: str, room: int) -> str:
+def end_of(name: str, room: int) -> str:
     """The end of a name that is too long: the folder of a job says more than what it lies in."""
     if cell_len(name) <= room:
         return name

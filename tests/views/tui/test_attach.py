@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from doctor.rulebase.load import load_rulebase
+from doctor.session.watch.ending import Ending
 from doctor.session.watch.follow import follow
 from doctor.session.watch.source import Watched
 from doctor.session.watch.watch import Watch
@@ -18,7 +19,7 @@ def test_a_failure_that_comes_while_one_looks_is_shown(tmp_path: Path) -> None:
     log.write_text("".join(f"iteration {n}/100 | elapsed time per iteration (ms): 2000.0 |\n" for n in range(1, 30)))
     following = follow([str(log)], (), None)
     watch = Watch(load_rulebase(()), following.follower, following.roots)
-    source = Watched(watch, following, [str(log)], 0.05, lambda said: None)
+    source = Watched(watch, following, Ending(following), [str(log)], 0.05, lambda said: None)
 
     async def act(person: Walker) -> None:
         await person.press("2")

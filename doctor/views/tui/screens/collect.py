@@ -130,7 +130,9 @@ class CollectScreen(StepScreen):
         self.app.push_screen(AskPath(self.pdoctor.lang), given)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only what is being looked at can be skipped."""
+        """Only what is being looked at can be skipped; a job that is watched is looked at all the time."""
+        if action == "again" and self.pdoctor.watching is not None:
+            return False
         if action == "skip" and not (self.pdoctor.looking and self.pdoctor.source.node):
             return False
         return super().check_action(action, parameters)

@@ -26,6 +26,7 @@ from doctor.views.safe import visible
 from doctor.views.text import COLUMN, STYLES, TextReport
 from doctor.views.tui.screens.findings import WIDE
 from doctor.views.tui.step import Key, StepScreen
+from doctor.views.tui.watching import event_key
 from doctor.views.tui.widgets.log_pane import LogPane
 from doctor.views.tui.widgets.page_view import PageView
 from doctor.views.tui.widgets.rows import Row, Rows, plain
@@ -105,9 +106,9 @@ class FindingScreen(StepScreen):
         rows = self.query_one("#evidence", Rows)
         rows.border_title = self.say("tui.finding.evidence" if found else "tui.findings.unexplained")
         rows.show(list(self._evidence(found) if found else self._unexplained()))
-        kind, _, number = self.pdoctor.finding.partition(" ")
-        if kind == "event":
-            rows.go_to(f"line {number}")
+        keys = [event_key(source) for source, _ in self._sources]
+        if found is None and self.pdoctor.finding in keys:
+            rows.go_to(f"line {keys.index(self.pdoctor.finding)}")
 
     def _unexplained(self) -> Iterator[Row]:
         for number, (source, _) in enumerate(self._sources):

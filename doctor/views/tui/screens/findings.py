@@ -20,9 +20,11 @@ from doctor.views.page import Page
 from doctor.views.safe import visible
 from doctor.views.text import COLUMN, STYLES, VERDICTS, TextReport
 from doctor.views.tui.screens.reading import ReadingScreen
-from doctor.views.tui.step import Key, StepScreen
+from doctor.views.tui.step import NARROW, Key, StepBar, StepScreen, end_of
+from doctor.views.tui.watching import event_key
 from doctor.views.tui.widgets.page_view import PageView
 from doctor.views.tui.widgets.rows import Row, Rows, plain
+from doctor.views.tui.widgets.standing_bar import StandingBar
 
 WIDE = 110
 """Columns from which a finding is told beside the list."""
@@ -31,9 +33,13 @@ WIDE = 110
 class FindingsScreen(StepScreen):
     step = "findings"
     _known: Report | None = None
+    _under = ""
+    """The row that the cursor stands on."""
     KEYS: ClassVar[tuple[Key, ...]] = (
         Key("enter", "open", "open"),
         Key("slash", "filter", "filter", "/"),
+        Key("full_stop", "newest", "newest", ".", show=False),
+        Key("t", "told", "told"),
     )
     DEFAULT_CSS = """
     FindingsScreen #list { width: 1fr; }
@@ -46,6 +52,8 @@ class FindingsScreen(StepScreen):
     """
 
     def body(self) -> Iterable[Widget]:
+        if self.pdoctor.watching is not None:
+            yield StandingBar()
         yield Horizontal(Rows(id="list"), PageView(id="about"), classes="body")
         yield Input(placeholder=self.say("tui.findings.filter"), id="words")
 
@@ -102,9 +110,10 @@ class FindingsScreen(StepScreen):
         yield from self._group("also", [f for f in rest if f.rule.id not in told], report)
         if events := present.unexplained(report):
             yield plain("", Text(f" ─ {self.say('tui.findings.unexplained')} {len(events)}", "dim"))
-            for number, event in enumerate(events):
-                place = f"{event.source.path}:{event.source.line}"
-                yield plain(f"event {number}", Text(f" ? {visible(place)}  {visible(event.source.text)[:400]}"))
+            for event in events:
+                key, rank = event_key(event.source), "" if event.rank is None else f"rank {event.rank}"
+                said, place = visible(event.source.text.strip())[:400], visible(key.removeprefix("event "))
+                yield Row(key, partial(self._event, key, rank, said, place), f"{rank} {said} {place}")
         gaps = coverage.not_checked(report, lang)
         if gaps:
             yield plain("", Text(f" ─ {self.say('tui.findings.not_checked')} {len(gaps)}", "dim"))
@@ -129,13 +138,52 @@ class FindingsScreen(StepScreen):
         place = visible(present.where(finding, report, lang))
         label = how or f"{self.say(f'label.{finding.label}')} {finding.belief:.2f}"
         title = f"{rule.id}  {visible(rule.title.get(lang))}"
-        text = partial(_line, lead, severity, title, f"  {label}  {place} ")
-        return Row(f"rule {rule.id}", text, f"{title} {label} {place} {severity}")
+        key = f"rule {rule.id}"
+        text = partial(self._line, key, lead, severity, title, f"  {label}  {place} ")
+        return Row(key, text, f"{title} {label} {place} {severity}")
+
+    def _line(self, key: str, lead: str, severity: str, title: str, told: str, width: int) -> Text:
+        """A finding in so many columns: the title gives way, then what is told of it at the right."""
+        line = self._mark(key).append(lead[1:]).append(f"{present.SYMBOLS[severity]} ", STYLES[severity]).append(title)
+        tail = Text(told, "dim")
+        tail.truncate(max(width // 2, 12), overflow="ellipsis")
+        line.truncate(max(width - tail.cell_len, 12), overflow="ellipsis", pad=True)
+        return line + tail
+
+    def _event(self, key: str, rank: str, said: str, place: str, width: int) -> Text:
+        """A line that no rule explains: who said what, then the end of its place, which tells more than the begin."""
+        tail = Text(f"  {end_of(place, width // 3)} " if width >= NARROW else "", "dim")
+        line = self._mark(key).append("? ").append(f"{rank}  " if rank else "", "bold").append(said)
+        line.truncate(max(width - tail.cell_len, 12), overflow="ellipsis", pad=True)
+        return line + tail
+
+    def _mark(self, key: str) -> Text:
+        """The first column of a row: is it new?"""
+        watching = self.pdoctor.watching
+        return Text("●", "bold yellow") if watching is not None and key in watching.new else Text(" ")
 
     @on(Rows.Moved, "#list")
-    def _moved(self) -> None:
-        self.query_one("#about", PageView).show(self._about)
+    def _moved(self, event: Rows.Moved) -> None:
+        about = self.query_one("#about", PageView)
+        if event.key == self._under:
+            about.again()
+        else:
+            about.show(self._about)
+            if event.rows.by_hand:
+                self._seen(self._under, event.key)
+        self._under = event.key
         self.show_hint()
+
+    def _seen(self, *keys: str) -> None:
+        """What the person has looked at is no longer new."""
+        watching = self.pdoctor.watching
+        if watching is None or not watching.new.keys() & set(keys):
+            return
+        for key in keys:
+            watching.look_at(key)
+        self.query_one("#list", Rows).refresh()
+        self.query_one(StandingBar).refresh()
+        self.query_one(StepBar).refresh()
 
     def _about(self, page: Page) -> None:
         """The finding under the cursor in short."""
@@ -161,12 +209,45 @@ class FindingsScreen(StepScreen):
     @on(Rows.Chosen, "#list")
     def _opened(self, event: Rows.Chosen) -> None:
         kind, _, rest = event.key.partition(" ")
+        self._seen(event.key)
         if kind == "event":
             self.pdoctor.show_finding(event.key)
         elif kind in ("rule", "follow") and rest.split()[0] in self._proved():
             self.pdoctor.show_finding(rest.split()[0])
         elif not self.has_class("-wide"):  # what stands beside the list where there is room
             self.app.push_screen(ReadingScreen(self.pdoctor.lang, self._about))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only of a job that is watched something new is told."""
+        if action in ("newest", "told") and self.pdoctor.watching is None:
+            return False
+        return super().check_action(action, parameters)
+
+    def action_newest(self) -> None:
+        """To the next row that was not looked at."""
+        watching, rows = self.pdoctor.watching, self.query_one("#list", Rows)
+        if watching is None or not watching.new:
+            return
+        key = next(iter(watching.new))
+        if not any(row.key == key for row in rows.rows):
+            self.query_one("#words", Input).value = ""
+            rows.look_for("")
+        rows.go_to(key)
+        self._seen(key)
+
+    def action_told(self) -> None:
+        """What was said so far, and what was remarked."""
+        watching = self.pdoctor.watching
+        if watching is not None:
+            self.app.push_screen(ReadingScreen(self.pdoctor.lang, self._told))
+            watching.read()
+
+    def _told(self, page: Page) -> None:
+        watching = self.pdoctor.watching
+        told = list(watching.told) if watching else []
+        page.wrapped(self.say("watch.said" if told else "watch.said_nothing"), style="dim")
+        for line in reversed(told):
+            page.wrapped(line[self.pdoctor.lang], hang=2)
 
     def action_open(self) -> None:
         self.query_one("#list", Rows).action_choose()
@@ -201,12 +282,3 @@ class FindingsScreen(StepScreen):
     def _filtered(self, event: Input.Submitted) -> None:
         event.input.set_class(bool(event.value), "-shown")
         self.query_one("#list", Rows).focus()
-
-
-def _line(lead: str, severity: str, title: str, told: str, width: int) -> Text:
-    """A finding in so many columns: the title gives way, then what is told of it at the right."""
-    line = Text(lead).append(f"{present.SYMBOLS[severity]} ", STYLES[severity]).append(title)
-    tail = Text(told, "dim")
-    tail.truncate(max(width // 2, 12), overflow="ellipsis")
-    line.truncate(max(width - tail.cell_len, 12), overflow="ellipsis", pad=True)
-    return line + tail

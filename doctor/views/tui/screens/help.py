@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 from doctor.messages import say
 from doctor.views.page import Page
 from doctor.views.tui.screens.reading import ReadingScreen
+
+if TYPE_CHECKING:
+    from doctor.views.tui.app import PdoctorApp
 
 HERE = {
     "collect": (("a", "add"), ("r", "again"), ("s", "skip")),
@@ -18,6 +23,8 @@ HERE = {
     "export": (("enter", "export"),),
 }  # fmt: skip
 """What keys do on one step alone."""
+WATCHED = {"findings": ((".", "newest"), ("t", "told"))}
+"""And where a job is watched."""
 EVERYWHERE = (
     ("n", "next"), ("b esc", "back"), ("1 … 7", "steps"), ("↑↓ j k g G", "move"), ("tab", "pane"), ("z", "zoom"),
     ("m", "ranks"), ("F2", "language"), ("F3", "theme"), ("ctrl+p", "palette"), ("q ctrl+c", "quit"),
@@ -37,7 +44,8 @@ class HelpScreen(ReadingScreen):
     def _keys(self, page: Page) -> None:
         page.wrapped(say(self.lang, f"tui.help.{self.step}"))
         page.blank()
-        for keys, name in HERE[self.step]:
+        watched = WATCHED.get(self.step, ()) if cast("PdoctorApp", self.app).watching else ()
+        for keys, name in (*HERE[self.step], *watched):
             page.beside(keys, say(self.lang, f"tui.help.key.{name}"), COLUMN)
         page.blank()
         for keys, name in EVERYWHERE:

@@ -77,6 +77,8 @@ class Rows(ScrollView, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self.by_hand = False
+        """Has a person chosen where the cursor stands?"""
         self._all: Sequence[Row] = ()
         self._seen: Sequence[Row] = ()
         self._filter = ""
@@ -97,13 +99,16 @@ class Rows(ScrollView, can_focus=True):
         return self._seen[self.cursor].key if self.cursor < len(self._seen) else ""
 
     def show(self, rows: Sequence[Row]) -> None:
-        """Shows other rows; the cursor stays on the same key where there is one."""
-        before = self.key
+        """Shows other rows. A cursor that was moved stays on its key where there is one, and in a list that was
+        scrolled at its place on the screen; else it stands on the first row that can be chosen."""
+        top = int(self.scroll_offset.y)
+        before, line = self.key if self.by_hand or top else "", self.cursor - top
         self._all = rows
-        self._look(before)
+        self._look(before, line if top else None)
 
     def go_to(self, key: str) -> None:
         """Moves the cursor to the row that stands for `key`, where it is seen."""
+        self.by_hand = True
         self.cursor = next((at for at, row in enumerate(self._seen) if row.key == key), self.cursor)
 
     def look_for(self, words: str) -> None:
@@ -111,14 +116,17 @@ class Rows(ScrollView, can_focus=True):
         before, self._filter = self.key, words.casefold()
         self._look(before)
 
-    def _look(self, before: str) -> None:
+    def _look(self, before: str, line: int | None = None) -> None:
         wanted = self._filter
         self._seen = [row for row in self._all if wanted in row.words.casefold()] if wanted else self._all
         places = (at for at, row in enumerate(self._seen) if row.key == before and before)
         first = next((at for at, row in enumerate(self._seen) if row.key), 0)
         self.virtual_size = Size(self.size.width, len(self._seen))
         self.set_reactive(Rows.cursor, next(places, first))
-        self._follow()
+        if line is not None and before and self.key == before:
+            self.scroll_to(y=self.cursor - line, animate=False)
+        else:
+            self._follow()
         self.refresh()
         self.post_message(self.Moved(self, self.key))
 
@@ -151,15 +159,18 @@ class Rows(ScrollView, can_focus=True):
         return self.cursor
 
     def action_move(self, by: int) -> None:
+        self.by_hand = True
         self.cursor = self._step(self.cursor + by, by)
 
     def action_page(self, by: int) -> None:
+        self.by_hand = True
         tall = max(self.size.height - 1, 1)
         at = min(max(self.cursor + by * tall, 0), max(len(self._seen) - 1, 0))
         found = self._step(at, by)
         self.cursor = found if found != self.cursor else self._step(at, -by)
 
     def action_end(self, by: int) -> None:
+        self.by_hand = True
         self.cursor = self._step(0 if by < 0 else len(self._seen) - 1, -by)
 
     def action_choose(self) -> None:
@@ -173,6 +184,7 @@ class Rows(ScrollView, can_focus=True):
         number = at.y + self.scroll_offset.y
         if number >= len(self._seen) or not self._seen[number].key:
             return
+        self.by_hand = True
         again = number == self.cursor
         self.cursor = number
         self.clicked(self._seen[number].key, again or event.chain > 1)
