@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,6 +28,9 @@ GROWN = 1.25
 """The beginning of a log is read again when it has grown by a quarter."""
 
 STACKS = b"(most recent call first)"
+LATEST = 1 << 33
+"""Seconds since the epoch that a file may have been written at: some file systems keep any number."""
+
 CHANGED = 2.0
 """Seconds between two looks at whether files that are no logs have changed."""
 
@@ -137,7 +139,11 @@ class Living:
         return Material(self.loaded, tuple(gathered.inputs), (*gathered.facts, *further), tuple(events), (), configs)
 
     def begin_attempt(self) -> None:
-        """What failed before belongs to the attempt before."""
+        """What failed before belongs to the attempt before, whose own files are needed no more."""
+        latest = self.attempts[-1]
+        for file in [file for file in self._files.values() if file.attempt is not None and file.attempt < latest]:
+            del self._files[file.path], self._by_name[file.name]
+            self._logs.drop(file.name)
         for file in self._files.values():
             if file.attempt is None and file.name in self._logs:
                 file.begins = self._logs.position(file.name)
@@ -175,10 +181,8 @@ class Living:
         if file.attempt is not None and file.attempt not in self.attempts:
             self.attempts = sorted([*self.attempts, file.attempt])
         if file.log:
-            written = at
-            with suppress(OSError):
-                written = os.stat(piece.path).st_mtime
-            self._logs.add(name, expected, written)
+            changed = file.stamp[1] / 1e9
+            self._logs.add(name, expected, changed if 0 < changed < LATEST else at)
         return file
 
     @staticmethod

@@ -63,6 +63,11 @@ class WatchedLogs:
         log.written = datetime.fromtimestamp(written, UTC).date()
         self._unplaced = True
 
+    def drop(self, name: str) -> None:
+        """Forget a log that is not asked for any more."""
+        self._logs.pop(name, None)
+        self._read.pop(name, None)
+
     def feed(self, name: str, data: bytes, at: float, anew: bool = False) -> list[Event]:
         """The events of what was written to `name`. `anew` if it is the beginning of another file of that name."""
         if self._unplaced:
