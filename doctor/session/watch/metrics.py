@@ -31,12 +31,22 @@ class Metric:
     samples: Sequence[Sample]
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is kept of an announcement: the report that comes with it holds all that was read of an attempt."""
+
+    key: str
+    belief: float
+    first_seen: float
+    labels: Mapping[str, str]
+
+
 @dataclass(slots=True)
 class Metrics:
     """What was last heard of the job; any thread may read `text` while another one writes."""
 
     status: Status | None = None
-    findings: dict[str, Announcement] = field(default_factory=dict)
+    findings: dict[str, Standing] = field(default_factory=dict)
     announced: Counter[Kind] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -50,7 +60,8 @@ class Metrics:
             if said.kind is Kind.RESOLVED:
                 self.findings.pop(said.text_key, None)
             elif said.kind is not Kind.STORM and (said.text_key in self.findings or len(self.findings) < MOST_FINDINGS):
-                self.findings[said.text_key] = said
+                belief = said.finding.belief if said.finding else 0.0
+                self.findings[said.text_key] = Standing(said.text_key, belief, said.first_seen, _named(said))
 
     def text(self) -> str:
         with self._lock:
@@ -71,9 +82,7 @@ def rendered(metrics: Iterable[Metric]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _families(
-    status: Status | None, findings: Sequence[Announcement], announced: Mapping[Kind, int]
-) -> Iterator[Metric]:
+def _families(status: Status | None, findings: Sequence[Standing], announced: Mapping[Kind, int]) -> Iterator[Metric]:
     yield Metric("pdoctor_info", "gauge", "The pdoctor that watches.", [Sample(1, {"version": doctor.__version__})])
     yield Metric(
         "pdoctor_announcements_total", "counter", "Announcements made, by kind.",
@@ -81,11 +90,11 @@ def _families(
     )  # fmt: skip
     yield Metric(
         "pdoctor_finding", "gauge", "Confidence of each finding that stands, from 0 to 1.",
-        [Sample(said.finding.belief if said.finding else 0.0, _named(said)) for said in findings],
+        [Sample(one.belief, one.labels) for one in findings],
     )  # fmt: skip
     yield Metric(
         "pdoctor_finding_first_seen_seconds", "gauge", "When each finding was first seen, since the epoch.",
-        [Sample(said.first_seen, {"rule": _named(said)["rule"], "key": said.text_key}) for said in findings],
+        [Sample(one.first_seen, {"rule": one.labels["rule"], "key": one.key}) for one in findings],
     )  # fmt: skip
     if status is None:
         return
