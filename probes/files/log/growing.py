@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import date
 from operator import attrgetter
 
-from doctor.facts.model import Event
+from doctor.facts.model import Event, Symptom
 from probes.files.log.clock import Clock
 from probes.files.log.head import HEAD_BYTES, HEAD_LINES, Head
 from probes.files.log.hit import Hit, Made
@@ -67,6 +67,7 @@ class Growing:
         """The position up to which no date was found."""
         self._half_since = self._open_since = self._read_at = 0.0
         self._told = (-1.0, -1.0)
+        self._looked_at, self._half_tells = -1.0, False
         self._context: object = None
 
     @property
@@ -110,7 +111,16 @@ class Growing:
         traceback = self._lines.open and self._due(at) and self._told[0] != self._open_since
         half = self._pending(at)
         # The last state of a progress bar is no half line.
-        return traceback or (half is not None and b"\r" not in half and self._told[1] != self._half_since)
+        return traceback or (half is not None and b"\r" not in half and self._tells(half))
+
+    def _tells(self, half: bytes) -> bool:
+        """Does a half line that was not told yet show that something is amiss? Logs that are written in blocks end in
+        half a line nearly always."""
+        if self._told[1] != self._half_since and self._looked_at != self._half_since:
+            self._looked_at = self._half_since
+            specs = (self._patterns.specs[index] for index in self._matcher.which(half))
+            self._half_tells = any(spec is None or spec.symptom is not Symptom.NONE for spec in specs)
+        return self._told[1] != self._half_since and self._half_tells
 
     def waits(self, at: float) -> bool:
         """Is something read that `reading` will only tell later?"""

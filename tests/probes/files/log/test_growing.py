@@ -116,6 +116,16 @@ def test_half_a_line_is_told_when_nothing_follows() -> None:
     assert [event.name for event in growing.reading(9.0).events] == ["oom", "log.last_line"]
 
 
+def test_half_a_line_waits_to_be_told_only_where_it_shows_that_something_is_amiss() -> None:
+    assert not grown([b"all is well\n" * 9, b"n07:412:901 [3] NCCL INFO Using net"]).ripe(1.0 + HALF)
+    growing = grown([b"all is well\n", b"CUDA out of memory. Tried to allocate 2.0"])
+    assert [growing.ripe(at) for at in (1.0, 1.0 + HALF, 2.0 + HALF)] == [False, True, True]
+    growing.reading(2.0 + HALF)
+    assert not growing.ripe(3.0 + HALF)
+    growing.feed(b"0 GiB\nCUDA out of memory. Tried to allocate 3", 9.0)
+    assert growing.ripe(9.0 + HALF)
+
+
 def test_the_message_of_a_traceback_may_go_on_for_a_moment() -> None:
     growing = grown([TRACEBACK.encode()])
     names = [[event.name for event in growing.reading(at).events] for at in (COMPLETE / 2, COMPLETE)]
