@@ -16,6 +16,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from doctor.recorder import memory
 from doctor.recorder.pipe import Pipe
 
 MOST = 4
@@ -40,10 +41,13 @@ class Snapshots:
         self._taken = 0
         self._wanted = False
         self._until: int | None = None
+        self._retries = 0
+        self._step = 0
         self._writer: threading.Thread | None = None
 
     def at_step(self, step: int) -> None:
         """At the end of each step. As long as nobody asks it is one read of the pipe."""
+        self._step = step
         try:
             if self._until is None and not self._wanted:
                 if self._pipe.asked():
@@ -54,7 +58,7 @@ class Snapshots:
                 return
             if self._until is None:
                 self._begin(step)
-            elif step >= self._until:
+            elif step >= self._until or _retries() > self._retries:  # it runs out of memory: there may be no next step
                 self._take(step)
         except Exception as error:
             self._wanted = False
@@ -62,7 +66,11 @@ class Snapshots:
             self._says(step, why=f"{type(error).__name__}: {error}"[:300])
 
     def close(self) -> None:
-        """Ends a history that was begun, waits a moment for what is being written, and takes the pipe away."""
+        """Takes what a history that was begun has by now, since the job may have run out of memory within it; waits a
+        moment for what is being written, and takes the pipe away."""
+        if self._until is not None:
+            with contextlib.suppress(Exception):  # at the end of the program CUDA may be gone
+                self._take(self._step)
         self._no_history()
         if self._writer is not None and self._writer is not threading.current_thread():
             self._writer.join(LAST)
@@ -78,7 +86,7 @@ class Snapshots:
         elif _records_history():
             self._take(step)
         else:
-            self._until = step + STEPS
+            self._until, self._retries = step + STEPS, _retries()
             _cuda().memory._record_memory_history("all", context="alloc", stacks="python", max_entries=ENTRIES)
             self._says(step, steps=STEPS)
 
@@ -95,7 +103,7 @@ class Snapshots:
         """Ends the history if it is ours; the job's own is left alone."""
         if self._until is not None:
             self._until = None
-            with contextlib.suppress(Exception):  # at the end of the program CUDA may be gone
+            with contextlib.suppress(Exception):
                 _cuda().memory._record_memory_history(None)
 
     def _writing(self) -> bool:
@@ -142,6 +150,10 @@ class _Bounded:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+
+
+def _retries() -> int:
+    return memory.counters().get("retries", 0)
 
 
 def _cuda() -> Any:

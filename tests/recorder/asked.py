@@ -8,7 +8,6 @@ import json
 import os
 import pickle
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -155,12 +154,27 @@ def captured(folder: str) -> None:
 
 
 def ends_meanwhile(folder: str) -> None:
-    """A job that ends while its history is recorded ends it, and leaves no pipe."""
+    """A job that ends while its history is recorded leaves what that has by then, and no pipe."""
     job = Job(folder)
     job.ask()
-    job.steps(2)
-    assert [line["steps"] for line in job.ended()] == [snapshot.STEPS]
-    assert not job.gpu.recording and not any("snapshot" in one.name for one in threading.enumerate())
+    job.steps(3)
+    job.gpu.oom(1 << 40, 1 << 20, PLACE)
+    heard, taken = job.ended()
+    assert heard["steps"] == snapshot.STEPS and not job.gpu.recording
+    trace = pickle.loads((Path(folder) / taken["file"]).read_bytes())["device_traces"][0]
+    assert [entry["action"] for entry in trace] == ["alloc"] * 2 + ["oom"]
+
+
+def runs_out(folder: str) -> None:
+    """An allocator that begins to give its cache back may not come to the end of another step."""
+    job = Job(folder)
+    job.ask()
+    job.steps(3)
+    job.gpu.retries = 1
+    job.steps(1)
+    job.until(lambda: len(job.told()) == 2)
+    heard, taken = job.ended()
+    assert taken["at_step"] == heard["at_step"] + 3 and "file" in taken
 
 
 def forked(folder: str) -> None:

@@ -16,6 +16,7 @@ class Gpu(Allocator):
     """Knows stacks and entries of what is asked for while a history is recorded; `turned` has each change of that."""
 
     recording: bool = False
+    retries: int = 0
     turned: list[dict[str, Any]] = field(default_factory=list)
 
     def entry(self, action: str, size: int, stack: list[dict[str, Any]], **more: Any) -> None:
@@ -57,7 +58,7 @@ def install(gpu: Gpu) -> Gpu:
 
     def stats() -> dict[str, Any]:
         told = {"all": {"current": gpu.used, "peak": gpu.used}}
-        return {"allocated_bytes": told, "reserved_bytes": told, "num_alloc_retries": 0, "num_ooms": 0}
+        return {"allocated_bytes": told, "reserved_bytes": told, "num_alloc_retries": gpu.retries, "num_ooms": 0}
 
     cuda = torch.cuda
     cuda.is_initialized = cuda.is_available = lambda: True

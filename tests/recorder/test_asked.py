@@ -20,7 +20,7 @@ SCENARIOS = Path(__file__).parent / "asked.py"
     "scenario",
     (
         *("history_first", "own_history", "nobody_asks", "few_times", "errors", "captured", "ends_meanwhile"),
-        *("forked",),
+        *("runs_out", "forked"),
     ),
 )
 def test_it_takes_snapshots_and_disturbs_nothing(scenario: str, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from probes.live.dumps.pipe import poke
 from probes.node.interface.host import Host
@@ -45,12 +46,14 @@ class Taken:
 
 @dataclass(slots=True)
 class _Asked:
-    """`recording` as the rank itself has it open, read up to `offset`; files lie in `folder` as the rank sees it."""
+    """`recording` is the file that the rank has open, read up to the place of `file`; files of `owner` lie in `folder`
+    as the rank sees it. A rank that runs out of memory tells of its snapshot and ends."""
 
     rank: Rank
     recording: Path
     folder: str
-    offset: int
+    owner: int
+    file: BinaryIO
     cut: bytes = b""
 
 
@@ -68,7 +71,10 @@ def snapshots(host: Host, ranks: Sequence[Rank], wait: float = WAIT, stopping: t
         asked = [one for one in asked if not _answered(host, one, taken)]
         if asked:
             stopping.wait(LOOK)
-    for one in asked if not stopping.is_set() else ():
+    for one in asked:
+        one.file.close()
+        if stopping.is_set():
+            continue
         taken.refused[f"took none within {wait:g} s: it does so at the end of a step"].append(one.rank.rank)
     return taken
 
@@ -86,11 +92,19 @@ def _ask(host: Host, rank: Rank) -> _Asked:
         raise LookupError("has its recorder switched off")
     try:
         # By what the rank itself has open, so that no other file can take the place of either.
-        place = host.path(f"{rank.proc}/fd/{number}")
-        asked = _Asked(rank, place, match["folder"], os.stat(place).st_size)
-        poke(host.path(f"{rank.proc}/fd/{pipe}"), WHAT, follow=True, owner=os.stat(host.path(rank.proc)).st_uid)
+        place, owner = host.path(f"{rank.proc}/fd/{number}"), os.stat(host.path(rank.proc)).st_uid
+        asked = _Asked(rank, place, match["folder"], owner, place.open("rb"))
     except OSError as error:
         raise LookupError(f"{WHAT}: {why(error)}") from None
+    try:
+        asked.file.seek(0, os.SEEK_END)
+        poke(host.path(f"{rank.proc}/fd/{pipe}"), WHAT, follow=True, owner=owner)
+    except OSError as error:
+        asked.file.close()
+        raise LookupError(f"{WHAT}: {why(error)}") from None
+    except LookupError:
+        asked.file.close()
+        raise
     return asked
 
 
@@ -106,32 +120,32 @@ def _open_files(host: Host, rank: Rank) -> Iterator[tuple[str, str]]:
 
 
 def _answered(host: Host, one: _Asked, taken: Taken) -> bool:
-    """Does a line of the recording tell how it went?"""
+    """Is it known how it went?"""
+    over = not one.recording.exists()
     for line in _news(one):
         if "file" in line:
             try:
                 taken.files[one.rank.rank] = _file(host, one, str(line["file"]))
             except LookupError as error:
                 taken.refused[str(error.args[0])].append(one.rank.rank)
-            return True
-        if "why" in line:
+        elif "why" in line:
             taken.refused[str(line["why"])[:300]].append(one.rank.rank)
-            return True
-    if one.recording.exists():
-        return False
-    taken.refused["ended before it took one"].append(one.rank.rank)
-    return True
+        else:
+            continue
+        one.file.close()
+        return True
+    if over:
+        taken.refused["ended before it took one"].append(one.rank.rank)
+        one.file.close()
+    return over
 
 
 def _news(one: _Asked) -> Iterator[dict[str, object]]:
     """Lines about snapshots that were written since the last look."""
     try:
-        with one.recording.open("rb") as file:
-            file.seek(one.offset)
-            data = file.read(MOST_NEWS)
+        data = one.file.read(MOST_NEWS)
     except OSError:
         return
-    one.offset += len(data)
     *lines, one.cut = (one.cut + data).split(b"\n")
     one.cut = one.cut[-MOST_NEWS:]
     for text in lines:
@@ -147,19 +161,22 @@ def _file(host: Host, one: _Asked, name: str) -> Path:
     none: the recording is text that anybody may have written."""
     if not FILE.fullmatch(name):
         raise LookupError("names a file that no recorder writes")
+    plain = host.path(f"{one.folder}/{name}")
     inside = host.path(f"{one.rank.proc}/root{one.folder}/{name}")
     try:
-        found, owner = os.lstat(inside), os.stat(host.path(one.rank.proc)).st_uid
+        path = inside if os.path.lexists(inside) and not _same(inside, plain) else plain
+        found = os.lstat(path)
     except OSError as error:
         raise LookupError(f"{name}: {why(error)}") from None
-    if not stat.S_ISREG(found.st_mode) or found.st_uid != owner:
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != one.owner:
         raise LookupError(f"{name} is another file than the recorder's")
-    plain = host.path(f"{one.folder}/{name}")
-    with suppress(OSError):
-        if os.path.samestat(found, os.lstat(plain)):
-            inside = plain
     if found.st_size > MOST_BYTES:
-        raise LookupError(
-            f"holds {found.st_size >> 20} MiB, too much to be read beside the job: pdoctor analyze {inside}"
-        )
-    return inside
+        size = f"{found.st_size >> 20} MiB"
+        raise LookupError(f"holds {size}, too much to be read beside the job: pdoctor analyze {path}")
+    return path
+
+
+def _same(one: Path, other: Path) -> bool:
+    with suppress(OSError):
+        return os.path.samestat(os.lstat(one), os.lstat(other))
+    return False

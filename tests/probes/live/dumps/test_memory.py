@@ -37,12 +37,14 @@ while True:
     if how in ("answers", "replaced") and os.read(pipe, 64):
         for line in ('{"record":"snapshot","at_step":7,"steps":16}', "{damaged", '[1, "record":"snapshot"]', answer):
             print(line, file=recording, flush=True)
+        if len(sys.argv) > 4:
+            break
 """
 
 
 @contextmanager
-def running(folder: Path, how: str, answer: str) -> Iterator[Rank]:
-    command = [sys.executable, "-c", RANK, str(folder), how, answer]
+def running(folder: Path, how: str, answer: str, *ends: str) -> Iterator[Rank]:
+    command = [sys.executable, "-c", RANK, str(folder), how, answer, *ends]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
     try:
@@ -134,6 +136,14 @@ def test_a_rank_that_ends_is_not_waited_for(tmp_path: Path) -> None:
         ended = threading.Timer(0.5, os.kill, (rank.pid, 9))  # it stays as a zombie: its launcher has not seen it yet
         ended.start()
         assert snapshots(this_host(), [rank], 60.0).refused == {"ended before it took one": [3]}
+
+
+def test_a_rank_that_tells_and_ends_at_once_is_heard(tmp_path: Path) -> None:
+    """As one does that runs out of memory."""
+    file = tmp_path / "rank3-memory-1.pickle"
+    file.write_bytes(b"snapshot")
+    with running(tmp_path, "answers", told(file.name), "ends") as rank:
+        assert snapshots(this_host(), [rank], 60.0) == Taken({3: file})
 
 
 def test_a_watch_that_ends_waits_for_none(tmp_path: Path) -> None:
