@@ -54,6 +54,7 @@ IN_TEXT = re.compile(
     r"\[[Rr]ank[ :=_]*(\d+)\]|\[PG (?:ID )?0\b[^\]]*Rank (\d+)\]|\[PG [^\]]*\(default_pg\) Rank (\d+)\]"
     r"|^RANK[ :=]+(\d+)\b|\| ?[Rr]ank[ :=_]?(\d+) ?\||[\"']rank[\"']: ?(\d+)[,}]"
 )
+FAILED = re.compile(r"failed \(exitcode: -?\d{1,4}\) local_rank: (\d{1,6})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,12 @@ def rank_in(body: str) -> int | None:
     """The rank that a message names as its own; ranks within subgroups do not count."""
     match = IN_TEXT.search(body, 0, 400)
     return int(next(number for number in match.groups() if number)) if match else None
+
+
+def failed_in(body: str) -> int | None:
+    """The local rank that torchrun's agent reports as failed."""
+    match = FAILED.search(body, 0, 400)
+    return int(match[1]) if match else None
 
 
 def style_of(lines: Sequence[str]) -> Style:

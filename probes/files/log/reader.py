@@ -19,7 +19,7 @@ from probes.files.log.lines import BULK, TRACEBACK, Lines, Patterns
 from probes.files.log.matcher import Matcher
 from probes.files.log.noise import is_noise
 from probes.files.log.place import Place, place
-from probes.files.log.prefix import Prefix, rank_in, split
+from probes.files.log.prefix import Prefix, failed_in, rank_in, split
 from probes.files.log.segments import Segment, segments, text_of
 from probes.files.log.tracebacks import fields_of
 from probes.files.stream import chunks, error_file
@@ -226,7 +226,7 @@ class Placer:
         if stated is None:
             stated = rank_in(prefix.body)
         if stated is None and self._reading.rank is None:
-            told = _whole(fields.get("local_rank", fields.get("failed_local_rank")))
+            told = _whole(fields.get("local_rank")) if "local_rank" in fields else failed_in(prefix.body)
             local = prefix.local_rank if prefix.local_rank is not None else told
             if local is not None:
                 return local if self._one_node else self._lines.local_ranks.get(local)

@@ -1,0 +1,44 @@
+"""The rank that all others lost, and that says nothing, is the one that is gone."""
+
+from __future__ import annotations
+
+from doctor.facts.derive.gone import derive
+from doctor.facts.model import Event, Source, Value
+from doctor.facts.store import FactStore
+
+
+def seen(name: str, rank: int, line: int = 2, run: str = "job", **fields: Value) -> Event:
+    return Event(name, Source("log", f"rank{rank}.log", line, f"{name} {line}"), fields, rank=rank, run=run)
+
+
+def gone(*events: Event) -> dict[str, Value]:
+    store = FactStore([], events)
+    return {fact.entity: fact.value for fact in derive(store) if fact.name == "failure.gone"}
+
+
+STEPS = [seen("progress.step", rank, 1) for rank in range(4)]
+CLOSED = [seen("gloo.peer_closed", rank, follows=True) for rank in (0, 1, 3)]
+RAISED = [seen("python.traceback", rank, symptom="fatal") for rank in (0, 1, 3)]
+
+
+def test_all_but_one_lost_their_connection() -> None:
+    assert gone(*STEPS, *CLOSED, *RAISED) == {"rank:2": True}
+
+
+def test_as_long_as_another_one_says_nothing_nobody_is_named() -> None:
+    assert gone(*STEPS, *CLOSED[:2]) == {}
+
+
+def test_a_rank_that_tells_of_a_failure_of_its_own_is_not_gone_without_a_word() -> None:
+    assert gone(*STEPS, *CLOSED, seen("torch.cuda_oom", 2, symptom="fatal")) == {}
+    launcher = Event("host.sigkill", Source("log", "launch.log", 4, "-9"), {"symptom": "fatal"}, rank=2, run="other")
+    assert gone(*STEPS, *CLOSED, launcher) == {}
+
+
+def test_what_the_launcher_does_to_it_afterwards_is_no_failure_of_its_own() -> None:
+    assert gone(*STEPS, *CLOSED, seen("torch.worker_failed", 2, 9, symptom="fatal", follows=True)) == {"rank:2": True}
+
+
+def test_all_ranks_lost_each_other_and_two_ranks_tell_nobody() -> None:
+    assert gone(*STEPS, *CLOSED, seen("gloo.peer_closed", 2, follows=True)) == {}
+    assert gone(*STEPS[:2], CLOSED[0]) == {}
