@@ -65,7 +65,7 @@ class Patterns:
         self._linear: dict[int, Any] = {}
         self.bad: dict[int, str] = {}
 
-    def search(self, index: int, unit: bytes) -> Mapping[str, bytes | None] | None:
+    def search(self, index: int, unit: bytes) -> dict[str, bytes | None] | None:
         """Captures of pattern `index` on a line, or None if it does not match the line alone."""
         if index in self.bad:
             return None
@@ -77,8 +77,9 @@ class Patterns:
         match = engine.search(unit)
         if match is None:
             return None
+        groups: dict[Any, bytes | None] = match.groupdict()
         # re2 names the captures of a pattern in bytes by bytes, Python's re by str.
-        return {k.decode() if isinstance(k, bytes) else k: v for k, v in match.groupdict().items()}
+        return groups if isinstance(engine, re.Pattern) else {name.decode(): groups[name] for name in groups}
 
     def _plain(self, index: int) -> Any:
         if index not in self._compiled:
@@ -337,7 +338,7 @@ class Lines:
                 before = found[spec.name][1]
                 before.update({k: v for k, v in groups.items() if before.get(k) is None})
             else:
-                found[spec.name] = (spec, dict(groups))
+                found[spec.name] = (spec, groups)
         if not found and not built_in and not self._tracebacks:
             return
         text = text_of(unit[:TEXT])

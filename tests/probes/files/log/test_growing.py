@@ -164,3 +164,30 @@ def test_a_flood_of_steps_keeps_little() -> None:
     assert len(reading.events) < 100
     assert reading.counts["step"] == pytest.approx(15000, rel=0.1)
     assert max(event.fields["step"] for event in reading.events if event.name == "step") == 14999  # type: ignore[type-var]
+
+
+OOM = "[2026-01-02 03:04:05] CUDA out of memory. Tried to allocate 2.00 GiB\n"
+
+
+def test_an_event_is_made_once() -> None:
+    growing = Growing("job.log", PATTERNS, MATCHER)
+    (event,) = growing.feed(OOM.encode(), 0.0)
+    growing.feed(b"a line\n", 1.0)
+    assert growing.reading().events[0] is event
+    assert growing.reading().events[0] is event
+
+
+def test_an_event_is_made_again_when_more_is_known_of_its_log() -> None:
+    growing = Growing("job.log", PATTERNS, MATCHER)
+    growing.alone = False
+    (event,) = growing.feed(OOM.encode(), 0.0)
+    growing.rank = 3
+    assert (event.rank, growing.reading().events[0].rank) == (None, 3)
+
+
+def test_a_date_that_comes_late_counts_for_times_before_it() -> None:
+    data = [OOM.replace("2026-01-02 ", "").encode(), b"plain\n" * 30, b"2025-11-30 04:00:00 a date\n"]
+    growing = Growing("job.log", PATTERNS, MATCHER)
+    for number in range(len(data)):
+        growing.feed(data[number], float(number))
+        assert growing.reading() == whole(b"".join(data[: number + 1]))
