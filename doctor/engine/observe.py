@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import TypeAlias
 
 from doctor.engine.model import Outcome
 from doctor.engine.situation import Seen, Situation
-from doctor.facts.model import Event, Source
-from doctor.rulebase.expression import evaluate, fact_names
+from doctor.facts.model import Event, Source, Value
+from doctor.rulebase.expression import Evaluation, evaluate, fact_names, reads
 from doctor.rulebase.model import Signal
 from doctor.rulebase.truth import Truth, disjunction
 
 SHOWN_EVENTS = 6
 """Occurrences whose lines are quoted as proof of one signal; the rest is counted."""
+
+Captures: TypeAlias = tuple[Value | None, ...]
 
 
 def observe(signal: Signal, situation: Situation, entity: str) -> Outcome:
@@ -34,7 +38,11 @@ def observe(signal: Signal, situation: Situation, entity: str) -> Outcome:
 
 
 def look(signal: Signal, situation: Situation, entity: str) -> Seen:
-    """Looks for what `signal` asks for, once for all rules."""
+    """Looks for what `signal` asks for, once for all rules, and once for all entities where they cannot differ."""
+    if signal.when and entity != "job" and situation.alike(signal.when):
+        seen = look(signal, situation, "job")
+        if seen.truth is not Truth.TRUE:  # what holds is to be shown where it does
+            return seen
     asked = (signal.events, signal.where or signal.when, signal.count, signal.ranks)
     key = (*asked, signal.position, signal.before, signal.after, entity)
     if key not in situation.seen:
@@ -49,7 +57,7 @@ def _event(signal: Signal, situation: Situation, entity: str) -> Seen:
     missing: dict[str, None] = {}
     matching, doubtful = candidates, False
     if signal.where or signal.position or signal.before or signal.after:
-        truths = [_matches(signal, event, situation, entity, missing) for event in candidates]
+        truths = _truths(signal, candidates, situation, entity, missing)
         matching = [event for event, truth in zip(candidates, truths, strict=True) if truth is Truth.TRUE]
         doubtful = Truth.UNKNOWN in truths
     ranks = len({event.rank for event in matching}) if signal.ranks > 1 else len(matching)
@@ -60,7 +68,28 @@ def _event(signal: Signal, situation: Situation, entity: str) -> Seen:
     return Seen(Truth.FALSE)
 
 
-def _matches(signal: Signal, event: Event, situation: Situation, entity: str, missing: dict[str, None]) -> Truth:
+def _truths(
+    signal: Signal, candidates: Sequence[Event], situation: Situation, entity: str, missing: dict[str, None]
+) -> list[Truth]:
+    """For each of `candidates` whether it matches; what `where` lacks for that is added to `missing`."""
+    other = signal.before or signal.after
+    if other and not situation.events(other, entity):
+        return [Truth.FALSE] * len(candidates)
+    known: dict[Captures, Evaluation] = {}
+    truths: list[Truth] = []
+    for event in candidates:
+        truth = _placed(signal, event, situation, entity)
+        if truth is Truth.TRUE and signal.where:
+            evaluation = _where(signal.where, event, situation, entity, known)
+            if evaluation.value is None:
+                missing.update(dict.fromkeys(evaluation.missing))
+            truth = Truth.of(evaluation.value)
+        truths.append(truth)
+    return truths
+
+
+def _placed(signal: Signal, event: Event, situation: Situation, entity: str) -> Truth:
+    """Is the event where the signal wants it: at an end of its log, before or after another one?"""
     if signal.position == "last" and not situation.is_last(event):
         return Truth.FALSE
     if signal.position == "first" and not situation.is_first(event):
@@ -69,13 +98,20 @@ def _matches(signal: Signal, event: Event, situation: Situation, entity: str, mi
         return truth
     if signal.after and (truth := situation.span(signal.after, entity).before(event)) is not Truth.TRUE:
         return truth
-    if not signal.where:
-        return Truth.TRUE
+    return Truth.TRUE
+
+
+def _where(text: str, event: Event, situation: Situation, entity: str, known: dict[Captures, Evaluation]) -> Evaluation:
+    """What `text` gives for the event: once for all events whose captures are alike, where it reads nothing else."""
+    names = reads(text)
+    captures = None if names is None else tuple([event.fields.get(name) for name in names])
+    if captures in known:
+        return known[captures]
     place = entity if entity != "job" or event.rank is None else f"rank:{event.rank}"
-    evaluation = evaluate(signal.where, situation.lookup(place, event, entity))
-    if evaluation.value is None:
-        missing.update(dict.fromkeys(evaluation.missing))
-    return Truth.of(evaluation.value)
+    evaluation = evaluate(text, situation.lookup(place, event, entity))
+    if captures is not None and None not in captures:
+        known[captures] = evaluation
+    return evaluation
 
 
 def _fact(signal: Signal, situation: Situation, entity: str) -> Seen:
@@ -128,7 +164,7 @@ def _sources(events: Sequence[Event]) -> tuple[Source, ...]:
 def _places(events: Iterable[Event]) -> tuple[str, ...]:
     """The ranks the events come from, or their nodes where the rank is not known."""
     places: dict[str, None] = {}
-    for rank, host in dict.fromkeys((event.rank, event.host) for event in events):
+    for rank, host in dict.fromkeys(map(attrgetter("rank", "host"), events)):
         if rank is not None:
             places[f"rank:{rank}"] = None
         elif host:

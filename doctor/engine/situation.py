@@ -10,6 +10,7 @@ from typing import Any
 
 from doctor.facts.model import Event, EventSpec, Fact, Source
 from doctor.facts.store import FactStore
+from doctor.rulebase.expression import reads
 from doctor.rulebase.truth import Truth
 
 NOT_OWN = ("log.last_line",)
@@ -101,6 +102,7 @@ class Situation:
         self.follow_ons = tuple(name for name, spec in specs.items() if spec.follows and store.events(name))
         self.seen: dict[tuple[object, ...], Seen] = {}
         """What was looked for already, by what was asked and of which entity."""
+        self._alike: dict[str, bool] = {}
         self._by_entity: dict[tuple[str, str], dict[str, list[Event]]] = {}
         self._entities: dict[str, list[str]] = {}
         self._spans: dict[tuple[str, str], Span] = {}
@@ -169,6 +171,14 @@ class Situation:
                 if within == "job" or within in self.store.chain(place):
                     found[place] = None
         return list(found) or [within]
+
+    def alike(self, text: str) -> bool:
+        """Does the expression `text` give the same for every entity, since what it reads is known of the job alone?"""
+        if text not in self._alike:
+            names = reads(text)
+            places = {place for name in names or () for place in self.store.entities_of(name)}
+            self._alike[text] = names is not None and places <= {"job"}
+        return self._alike[text]
 
     def lookup(self, entity: str, event: Event | None = None, within: str = "job") -> SituationLookup:
         """Names as seen from `entity`; events are counted over `within`."""

@@ -10,7 +10,7 @@ from doctor.engine.situation import Situation
 from doctor.facts.model import Event, Fact, FactSpec, Scope, Source
 from doctor.facts.store import FactStore
 from doctor.rulebase.errors import RuleError
-from doctor.rulebase.expression import Names, check, evaluate, fact_names, parse
+from doctor.rulebase.expression import Names, check, evaluate, fact_names, parse, reads
 
 SPECS = [
     FactSpec("config.tp", "int", "1", Scope.JOB, "tensor-parallel size"),
@@ -111,6 +111,20 @@ def test_names_of_an_expression_leave_out_functions_and_units() -> None:
         "config.tp",
         "config.model",
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("config.tp > 2*GiB and matches(config.model, 'x')", ("config.tp", "config.model")),
+        ("rank > 0 or known('log.files') or fact('log.bytes') > 1", ("rank", "log.bytes", "log.files")),
+        ("config.tp > 1 and any(gpu, gpu.power > 3)", None),
+        ("config.tp > 1 and seen('torch.cuda_oom')", None),
+        ("distinct(gpu.name) > 1", None),
+    ],
+)
+def test_what_decides_an_expression_is_known_unless_it_looks_around(text: str, names: tuple[str, ...] | None) -> None:
+    assert reads(text) == names
 
 
 @given(st.text(max_size=60))

@@ -2,6 +2,6 @@
 
 from doctor.rulebase.expression.check import Names, check
 from doctor.rulebase.expression.evaluate import Evaluation, Lookup, evaluate
-from doctor.rulebase.expression.parse import dotted_name, fact_names, parse
+from doctor.rulebase.expression.parse import dotted_name, fact_names, parse, reads
 
-__all__ = ["Evaluation", "Lookup", "Names", "check", "dotted_name", "evaluate", "fact_names", "parse"]
+__all__ = ["Evaluation", "Lookup", "Names", "check", "dotted_name", "evaluate", "fact_names", "parse", "reads"]

@@ -96,15 +96,33 @@ def dotted_name(node: ast.expr) -> str | None:
 
 @lru_cache(maxsize=4096)
 def fact_names(text: str) -> tuple[str, ...]:
-    """Every name in `text` that is looked up, functions, units and scopes left out; `fact('x')` counts as x."""
+    """Every name in `text` that is looked up, functions, units and what stands in a quantifier left out; `fact('x')`
+    counts as x."""
     found: dict[str, None] = {}
     _collect(parse(text), found)
     return tuple(found)
 
 
+@lru_cache(maxsize=4096)
+def reads(text: str) -> tuple[str, ...] | None:
+    """The names whose values alone decide what `text` gives; None where it looks at other entities or at events."""
+    tree = parse(text)
+    found = dict.fromkeys(fact_names(text))
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        function = dotted_name(node.func)
+        if quantifies(node) or function in EVENT_FUNCTIONS:
+            return None
+        first = node.args[0] if node.args else None
+        if function == "known" and isinstance(first, ast.Constant):
+            found[str(first.value)] = None
+    return tuple(found)
+
+
 def _collect(node: ast.expr, found: dict[str, None]) -> None:
     if (name := dotted_name(node)) is not None:
-        if name not in CONSTANTS and name not in SCOPES and name not in ("true", "false"):
+        if name not in CONSTANTS and name not in ("true", "false"):
             found[name] = None
         return
     if isinstance(node, ast.Call):
