@@ -59,10 +59,15 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "watch.end.pipe": ("the job has ended: the pipe is closed", "作业已结束：管道已关闭"),
     "watch.end.quiet": ("the job seems to have ended: no line for a minute", "作业似已结束：一分钟内没有新的日志行"),
     "watch.end.time": ("no longer watching: the time that was set is over", "已停止监视：设定的时间已到"),
-    "watch.last_line": ("last line {ago} ago", "最后一行在 {ago} 前"),
+    "watch.last_line": ("last line {ago} ago", "最后一行在 {ago}前"),
     "watch.silent_yet": ("nothing was written yet", "尚未写出任何内容"),
     "watch.news": ("{n} new since {since}", "自 {since} 起有 {n} 项新内容"),
-    "watch.remarks": ("and {n} more", "另有 {n} 条"),
+    "watch.remarks": ("{n} remarks, the latest: ", "{n} 条说明，最新一条："),
+    "watch.earlier": ("earlier attempts", "之前的尝试"),
+    "watch.calm": (
+        "What goes wrong comes to the top of this list by itself, and stays marked until it was looked at.",
+        "出现的问题会自动列在此表最上方，并在查看之前保持标记。",
+    ),
     "watch.said": ("What was said since the screen was opened, the latest first", "打开界面以来的通告，最新的在前"),
     "watch.said_nothing": ("Nothing was said yet.", "尚无通告。"),
 }

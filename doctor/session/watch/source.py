@@ -26,6 +26,9 @@ FIRST = 2.0
 EVERY = 1.0
 """Seconds between two words on how the job stands."""
 
+STALE = 60.0
+"""Seconds after which what is known is given anew though nothing is to be said of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -33,7 +36,7 @@ class Standing:
 
     `status` is how the job stands; `heard_at` is when it last wrote, None while it has not; `end` how the watch ended,
     None while it goes on; `attempt` the restart attempt that runs, where there are several, and `earlier` those before
-    it. `material` is all that is known, where something was said or the watch is over."""
+    it. `material` is all that is known, where something was said, the watch is over, or much was read since."""
 
     status: Status
     heard_at: float | None
@@ -68,7 +71,7 @@ class Watched:
         self._notes: list[Note] = []
         self._told_at = float("-inf")
         self._end: End | None = None
-        self._attempts = 0
+        self._attempts, self._given, self._given_at = 0, watch.heard_at, time.monotonic()
         self._turning, self._stopped = threading.Lock(), False
 
     def collect(self, told: Told) -> Material:
@@ -136,8 +139,10 @@ class Watched:
             self._said, self._notes, self._told_at = [], [], now
             earlier = tuple(watch.episodes)
             changed = said or self._end is not None or len(earlier) != self._attempts
-            self._attempts = len(earlier)
-            material = watch.material() if changed else None
+            stale = watch.heard_at != self._given and now - self._given_at >= STALE
+            material = watch.material() if changed or stale else None
+            if material is not None:
+                self._attempts, self._given, self._given_at = len(earlier), watch.heard_at, now
             return Standing(watch.status(), watch.heard_at, said, notes, self._end, earlier, watch.attempt, material)
 
     def skip(self, name: str) -> None:

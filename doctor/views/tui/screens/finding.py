@@ -52,6 +52,9 @@ FULL_BAR = 4.0
 class FindingScreen(StepScreen):
     step = "finding"
     _found = True
+    _of: str | None = None
+    _explained = False
+    _shown: Source | None = None
     KEYS: ClassVar[tuple[Key, ...]] = (
         Key("space", "take", "take"),
         Key("w", "why", "why"),
@@ -94,13 +97,16 @@ class FindingScreen(StepScreen):
         return next((f for f in findings if f.rule.id == self.pdoctor.finding), findings[0] if findings else None)
 
     def fill(self) -> None:
-        self._explained = False
-        self._shown: Source | None = None
-        if self._found != (self.found is not None):  # other keys can be pressed; more often it would flicker
-            self._found = self.found is not None
+        found, story = self.found, self.query_one("#story", PageView)
+        if self._found != (found is not None):  # other keys can be pressed; more often it would flicker
+            self._found = found is not None
             self.refresh_bindings()
-        self.query_one("#story", PageView).show(self._story)
-        found = self.found
+        of = found.rule.id if found else self.pdoctor.finding
+        if of == self._of:  # who reads it goes on reading where they are
+            story.again()
+        else:
+            self._of, self._explained, self._shown = of, False, None
+            story.show(self._story)
         left = present.unexplained(self.session.report) if self.session and found is None else []
         self._sources = list(_lines(found)) if found else [(event.source, event) for event in left]
         rows = self.query_one("#evidence", Rows)
@@ -193,6 +199,8 @@ class FindingScreen(StepScreen):
         if kind != "line" or int(number) >= len(self._sources):
             return
         source, event_of = self._sources[int(number)]
+        if source == self._shown:
+            return
         self._shown = source
         given = self._given(source)
         path = self.pdoctor.laid.at_hand(given) if given else ""

@@ -65,6 +65,8 @@ class FindingsScreen(StepScreen):
         if report is not None and report is not self._known:  # thousands of rows are made once
             self._known = report
             self.query_one("#list", Rows).show(list(self._rows(report)))
+        for bar in self.query(StandingBar):
+            bar.refresh()
 
     def hint(self) -> str:
         rows = self.query_one("#list", Rows)
@@ -114,6 +116,11 @@ class FindingsScreen(StepScreen):
                 key, rank = event_key(event.source), "" if event.rank is None else f"rank {event.rank}"
                 said, place = visible(event.source.text.strip())[:400], visible(key.removeprefix("event "))
                 yield Row(key, partial(self._event, key, rank, said, place), f"{rank} {said} {place}")
+        if earlier := self._earlier():
+            yield plain("", Text(f" ─ {self.say('watch.earlier')} {len(earlier)}", "dim"))
+            for number, past in reversed(earlier.items()):
+                what = visible(present.headline(past, lang))
+                yield plain(f"attempt {number}", Text(f" ↺ {self.say('watch.episode_was', n=number, what=what)}"))
         gaps = coverage.not_checked(report, lang)
         if gaps:
             yield plain("", Text(f" ─ {self.say('tui.findings.not_checked')} {len(gaps)}", "dim"))
@@ -126,6 +133,11 @@ class FindingsScreen(StepScreen):
             yield plain(
                 f"rule {other.rule.id}", Text(f" × {other.rule.id}  {visible(other.rule.title.get(lang))}", "dim")
             )
+
+    def _earlier(self) -> dict[int, Report]:
+        """The restart attempts before the one that runs, of a job that is watched."""
+        now = self.pdoctor.watching.standing if self.pdoctor.watching else None
+        return {episode.attempt: episode.report for episode in now.earlier} if now else {}
 
     def _group(self, name: str, findings: list[Finding], report: Report) -> Iterator[Row]:
         if findings:
@@ -186,9 +198,18 @@ class FindingsScreen(StepScreen):
         self.query_one(StepBar).refresh()
 
     def _about(self, page: Page) -> None:
-        """The finding under the cursor in short."""
+        """The finding under the cursor in short; the whole of an earlier attempt."""
         session, rule = self.session, self._rule()
+        rows = self.query_one("#list", Rows)
         if session is None:
+            return
+        kind, _, number = rows.key.partition(" ")
+        found = rows.by_hand or self._proved() or kind in ("event", "attempt")
+        if self.pdoctor.watching is not None and not found:
+            page.wrapped(self.say("watch.calm"))
+            return
+        if kind == "attempt":
+            TextReport(self._earlier()[int(number)], self.pdoctor.lang, False, page).compose()
             return
         found = next((f for f in session.report.diagnosis.findings if f.rule.id == rule), None)
         if found is not None:
@@ -201,8 +222,7 @@ class FindingsScreen(StepScreen):
         elif rule:
             Explanation(session.report, self.pdoctor.lang, page).rule(session.report.rulebase.rules[rule])
         else:
-            key = self.query_one("#list", Rows).key
-            row = next((row for row in self.query_one("#list", Rows).rows if row.key == key), None)
+            row = next((row for row in rows.rows if row.key == rows.key), None)
             if row is not None:
                 page.wrapped(row.words.strip())
 

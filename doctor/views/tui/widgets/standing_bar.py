@@ -44,7 +44,7 @@ class StandingBar(Widget):
             line.append(f"● {app.say('watch.news', n=len(watching.new), since=since)}", "bold yellow")
             line.append(f"  [.] {app.say('tui.key.newest')}")
         if watching is not None and watching.remarks:
-            more = len(watching.remarks) - 1
-            line.append(BETWEEN if line else "", "dim").append(watching.remarks[-1][app.lang])
-            line.append(f"  [t] {app.say('watch.remarks', n=more) if more else app.say('tui.key.told')}")
+            count = len(watching.remarks)
+            line.append(BETWEEN if line else "", "dim").append("[t] ")
+            line.append(app.say("watch.remarks", n=count) if count > 1 else "").append(watching.remarks[-1][app.lang])
         return line
