@@ -204,8 +204,8 @@ class FindingsScreen(StepScreen):
         if session is None:
             return
         kind, _, number = rows.key.partition(" ")
-        found = rows.by_hand or self._proved() or kind in ("event", "attempt")
-        if self.pdoctor.watching is not None and not found:
+        told = rows.by_hand or bool(self._proved()) or kind in ("event", "attempt")
+        if self.pdoctor.watching is not None and not told:
             page.wrapped(self.say("watch.calm"))
             return
         if kind == "attempt":
