@@ -82,10 +82,15 @@ class Teller:
             held.add(key)
             yield from self._unexplained(key, report, at, episode, last)
         for key, known in [*self._known.items()]:
-            if key in held or ("@" in key) != bool(suffix) or not key.endswith(suffix):
+            if ("@" in key) != bool(suffix) or not key.endswith(suffix):
+                known.finding = None  # of an attempt that is over
+                continue
+            if key in held:
                 continue
             if not known.told:
                 del self._known[key]
+            elif known.finding is not None and known.finding.severity is not Severity.FATAL and _failed(report):
+                known.last_seen = at  # a sign of decline is not made good by the failure that it led to
             elif known.finding is not None and not known.resolved and at - known.last_seen >= GONE:
                 known.resolved = True
                 yield Announcement(
@@ -154,6 +159,12 @@ def worth(finding: Finding) -> bool:
     if finding.role is Role.CONTRIBUTING:
         return False
     return finding.severity in ALARMING or (finding.severity is Severity.RISK and _alive(finding))
+
+
+def _failed(report: Report) -> bool:
+    """Has the job failed?"""
+    roots = (finding for finding in report.diagnosis.findings if finding.role is Role.ROOT)
+    return bool(report.diagnosis.unexplained) or any(finding.severity is Severity.FATAL for finding in roots)
 
 
 def _alive(finding: Finding) -> bool:

@@ -16,6 +16,7 @@ from doctor.session.report import Report
 from doctor.session.watch.living import Living
 from doctor.session.watch.model import Announcement, Heard, Kept, Mark, Remark, Status, Vitals
 from doctor.session.watch.pace import Pace
+from doctor.session.watch.remembered import remembered
 from doctor.session.watch.telling import ALARMING, Teller
 from probes.live.follow import Follower
 from probes.live.follow.tail import Tail
@@ -181,7 +182,7 @@ class Watch:
         if self._attempt is not None:
             said = self.finish()
             assert self.report is not None
-            self.episodes.append(Episode(self._attempt, self.report))
+            self.episodes.append(Episode(self._attempt, remembered(self.report)))
             self._living.begin_attempt()
             self._vitals, self._pace, self.report = self._new_vitals(), Pace(), None
         self._attempt = attempts[-1]
