@@ -1,4 +1,4 @@
-"""Which rank is gone without a word: all others lost their connection, and it alone says nothing of a failure."""
+"""Which rank the others lost, or wait for in vain: all of them say so, and it alone says nothing of a failure."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Iterator
 from doctor.facts.model import Event, Fact, Quality, Source
 from doctor.facts.store import FactStore
 
-LOST = ("gloo.peer_closed", "nccl.remote_closed")
+TIMED_OUT = "gloo.timeout"
+LOST = (TIMED_OUT, "gloo.peer_closed", "nccl.remote_closed")
 NEEDS = tuple(f"event:{name}" for name in LOST)
-GIVES = ("failure.gone", "failure.gone_peers")
+GIVES = ("failure.gone", "failure.awaited", "failure.peers")
 FEWEST = 3
 """Ranks: of two, the one that says nothing may as well not have got to it yet."""
 
 
 def derive(store: FactStore) -> Iterator[Fact]:
-    """`failure.gone` of the rank, in the run whose other ranks lost it."""
+    """`failure.awaited` of the rank where one of the others waited until a time-out, else `failure.gone`."""
     lost: dict[str, dict[int, Event]] = defaultdict(dict)
     for name in LOST:
         for event in store.events(name):
@@ -39,5 +40,6 @@ def derive(store: FactStore) -> Iterator[Fact]:
             continue
         where = f"rank:{silent.pop()}"
         because = tuple(event.source for event in list(peers.values())[:4])
-        for name, value in (("failure.gone", True), ("failure.gone_peers", len(peers))):
+        waited = any(event.name == TIMED_OUT for event in peers.values())
+        for name, value in (("failure.awaited" if waited else "failure.gone", True), ("failure.peers", len(peers))):
             yield Fact(name, value, where, because[0] if because else Source("derived"), None, Quality.DERIVED, because)

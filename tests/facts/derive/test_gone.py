@@ -39,6 +39,12 @@ def test_what_the_launcher_does_to_it_afterwards_is_no_failure_of_its_own() -> N
     assert gone(*STEPS, *CLOSED, seen("torch.worker_failed", 2, 9, symptom="fatal", follows=True)) == {"rank:2": True}
 
 
+def test_one_that_is_waited_for_until_a_time_out_is_not_gone() -> None:
+    waited = [seen("gloo.timeout", 0), *CLOSED[1:]]
+    facts = {fact.name: fact.value for fact in derive(FactStore([], [*STEPS, *waited]))}
+    assert facts == {"failure.awaited": True, "failure.peers": 3}
+
+
 def test_all_ranks_lost_each_other_and_two_ranks_tell_nobody() -> None:
     assert gone(*STEPS, *CLOSED, seen("gloo.peer_closed", 2, follows=True)) == {}
     assert gone(*STEPS[:2], CLOSED[0]) == {}

@@ -161,6 +161,23 @@ def test_a_silent_job_is_told_before_its_time_out_strikes(tmp_path: Path) -> Non
     assert replay.keys() == ["new LIV001"]
 
 
+def test_a_time_out_that_strikes_does_not_make_the_silence_before_it_good(tmp_path: Path) -> None:
+    replay = Replay(tmp_path)
+    (tmp_path / "train.sh").write_text("torchrun --nproc_per_node 4 train.py --ddp_timeout 40\n")
+    for rank in range(4):
+        replay.write(f"rank{rank}.log", steps(rank, 1, 60 - (rank == 2)))
+    replay.turns(45)
+    timed_out = "unbound_buffer.cc:78] Timed out waiting 40000ms for recv operation to complete\n"
+    for rank in (0, 1, 3):
+        line = f"RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/{timed_out}"
+        replay.write(
+            f"rank{rank}.log", f'Traceback (most recent call last):\n  File "/job/train.py", line 9, in main\n{line}'
+        )
+    replay.turns(20)
+    told = [(said.kind, said.finding.rule.id, said.entities) for said in replay.said if said.finding]
+    assert told == [(Kind.NEW, "LIV001", ("rank:2",)), (Kind.NEW, "HNG057", ("rank:2",))]
+
+
 def test_how_the_job_stands(tmp_path: Path) -> None:
     replay = Replay(tmp_path)
     for step in range(1, 20):
