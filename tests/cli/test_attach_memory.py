@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.recorder.jobs import PYTHON, ROOT, needs_torch
 
 JOB = Path(__file__).with_name("leaking.py")
@@ -23,10 +25,14 @@ def said(path: Path) -> list[dict[str, object]]:
 
 
 @needs_torch
-def test_the_place_that_keeps_memory_is_named_before_it_is_full(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "place",
+    [{}, {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "TORCHELASTIC_RUN_ID": f"leaking-{os.getpid()}"}],
+    ids=["alone", "torchrun"],
+)
+def test_the_place_that_keeps_memory_is_named_before_it_is_full(place: dict[str, str], tmp_path: Path) -> None:
     logs, told, errors = tmp_path / "logs", tmp_path / "said.jsonl", tmp_path / "stderr"
     logs.mkdir()
-    place = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "TORCHELASTIC_RUN_ID": f"leaking-{os.getpid()}"}
     settings = {**os.environ, **place, "PYTHONPATH": str(ROOT)}
     settings.pop("PDOCTOR_RECORD", None)
     attach = [sys.executable, "-m", "doctor", "attach", str(logs), "--dump", "memory", "--jsonl", str(told)]

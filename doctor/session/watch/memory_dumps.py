@@ -14,10 +14,10 @@ from doctor.facts.store import FactStore
 from doctor.session.notes import Note
 from doctor.session.report import Report
 from doctor.session.watch.model import Announcement, Kind
-from doctor.session.watch.the_job import NoJobError, job_of
+from doctor.session.watch.the_job import NoJobError, belongs, job_of
 from doctor.session.watch.trouble import Told
 from probes.files.memory_snapshot import read_snapshots
-from probes.live.dumps.memory import snapshots
+from probes.live.dumps.memory import listening, snapshots
 from probes.node.interface.host import Host
 from probes.node.interface.processes import Rank
 
@@ -104,11 +104,10 @@ class MemoryDumps:
     def take(self, ranks: Sequence[int]) -> None:
         """Takes snapshots of `ranks` now; of the first rank here where none is named."""
         try:
-            job = job_of(self.host, self.followed(), MEMORY)
+            asked = chosen(self._here(), ranks)
         except NoJobError as error:
             self.told(error.note)
             return
-        asked = chosen(job.ranks, ranks)
         if not asked:
             self._says("attach.not_dumped", f"{names(list(ranks))}: not on this node")
             return
@@ -123,6 +122,19 @@ class MemoryDumps:
             self._facts[rank] = reading.facts
         if taken.files:
             self.feed(MEMORY, [fact for facts in self._facts.values() for fact in facts])
+
+    def _here(self) -> list[Rank]:
+        """The ranks here that can be asked, else all; NoJobError where there are none."""
+        found = sorted(listening(self.host), key=lambda rank: rank.rank)
+        followed = [*self.followed()]
+        try:
+            job = job_of(self.host, followed, MEMORY)
+        except NoJobError:
+            if own := [rank for rank in found if belongs(self.host, rank, followed)]:
+                return own
+            raise
+        of_job = {rank.pid for rank in job.ranks}
+        return [rank for rank in found if rank.pid in of_job] or list(job.ranks)
 
     def _says(self, key: str, text: str) -> None:
         self.told(Note(key, MEMORY, {"text": text}))

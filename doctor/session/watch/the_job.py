@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from doctor.session.notes import Note
 from probes.node.interface.host import Host
-from probes.node.interface.processes import Job, Ranks, ranks_here
+from probes.node.interface.processes import Job, Rank, Ranks, is_of, ranks_here
 from probes.node.job import logs_of
 
 
@@ -36,6 +36,13 @@ def job_of(host: Host, followed: Iterable[str], kinds: str) -> Job:
     if found is None:
         raise why_not(host, ranks, followed, kinds)
     return found
+
+
+def belongs(host: Host, rank: Rank, followed: Iterable[str]) -> bool:
+    """Is a process, of no job that `job_of` knows, of the one that is watched?"""
+    if host.pid or host.job:
+        return is_of(host, rank)
+    return not {os.path.realpath(path) for path in followed}.isdisjoint(_written(host, Job((rank,))))
 
 
 def why_not(host: Host, ranks: Ranks, followed: Iterable[str], kinds: str) -> NoJobError:

@@ -23,7 +23,7 @@ from typing import BinaryIO
 from probes.live.dumps.pipe import poke
 from probes.node.interface.host import Host
 from probes.node.interface.model import why
-from probes.node.interface.processes import Rank
+from probes.node.interface.processes import Rank, process_as
 
 PIPE = re.compile(r"(?P<folder>/.*)/\.(?P<stem>rank\d{1,7})\.ask")
 FILE = re.compile(r"rank\d{1,7}-memory-\d{1,4}\.pickle")
@@ -55,6 +55,23 @@ class _Asked:
     owner: int
     file: BinaryIO
     cut: bytes = b""
+
+
+def listening(host: Host) -> Iterator[Rank]:
+    """Every process of this node that can be asked, with the rank that its recorder has, in no order: also those of
+    jobs that tell nobody else of their ranks, as one that is a single process."""
+    for name in host.names("/proc"):
+        with suppress(OSError, LookupError):
+            if name.isdecimal() and (found := _listens(host, int(name))) is not None:
+                yield process_as(host, int(name), found)
+
+
+def _listens(host: Host, pid: int) -> int | None:
+    for number in host.names(f"/proc/{pid}/fd"):
+        with suppress(OSError):
+            if match := PIPE.fullmatch(os.readlink(host.path(f"/proc/{pid}/fd/{number}"))):
+                return int(match["stem"].removeprefix("rank"))
+    return None
 
 
 def snapshots(host: Host, ranks: Sequence[Rank], wait: float = WAIT, stopping: threading.Event | None = None) -> Taken:

@@ -172,6 +172,16 @@ def _untold_rank(host: Host, pid: int, number: int, size: int) -> Rank:
     return replace(one, session=int(fields[3]), began=int(fields[19]))
 
 
+def process_as(host: Host, pid: int, rank: int) -> Rank:
+    """A process that says otherwise than by its environment which rank it is; OSError where it cannot be looked at."""
+    return replace(_untold_rank(host, pid, rank, 0), local=None, told=True)
+
+
+def is_of(host: Host, rank: Rank) -> bool:
+    """Is the rank of the job that `host` names by process or number?"""
+    return _is_wanted(host, Job((rank,)))
+
+
 def _communicates(host: Host, pid: int) -> bool:
     """Does a thread of it belong to PyTorch's process groups, to gloo or to NCCL, by its name?"""
     folder = f"/proc/{pid}/task"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from probes.live.dumps import memory
-from probes.live.dumps.memory import Taken, snapshots
+from probes.live.dumps.memory import Taken, listening, snapshots
 from probes.node.interface.host import this_host
 from probes.node.interface.processes import Rank
 
@@ -60,6 +60,21 @@ def running(folder: Path, how: str, answer: str, *ends: str) -> Iterator[Rank]:
 def asked(folder: Path, how: str = "answers", answer: str = "", wait: float = 30.0) -> Taken:
     with running(folder, how, answer) as rank:
         return snapshots(this_host(), [rank], wait)
+
+
+def test_processes_that_can_be_asked_are_found_by_what_they_hold_open(tmp_path: Path) -> None:
+    for name in ("other", "none"):
+        (tmp_path / name).mkdir()
+    with (
+        running(tmp_path, "answers", "") as one,
+        running(tmp_path / "other", "deaf", "") as other,
+        running(tmp_path / "none", "none", "") as none,
+        running(tmp_path / "none", "file", "") as file,
+    ):
+        found = {rank.pid: rank for rank in listening(this_host())}
+        assert found[one.pid].rank == found[other.pid].rank == 3
+        assert found[one.pid].command[0] == sys.executable and found[one.pid].parent == os.getpid()
+        assert none.pid not in found and file.pid in found  # what it is turns out when it is asked
 
 
 def told(name: str) -> str:
