@@ -24,6 +24,9 @@ from probes.live.follow.tail import Tail
 CATCHING_UP = 5.0
 """Seconds after which what is read is judged though there is more to read."""
 
+WHOLE = 4
+"""Attempts that are over of which the whole report is kept; of those before, their root causes."""
+
 FEW = 32
 """Files up to which patterns are matched in the way that starts at once."""
 
@@ -182,7 +185,9 @@ class Watch:
         if self._attempt is not None:
             said = self.finish()
             assert self.report is not None
-            self.episodes.append(Episode(self._attempt, remembered(self.report)))
+            self.episodes.append(Episode(self._attempt, self.report))
+            for episode in self.episodes[-WHOLE - 1 : -WHOLE]:
+                self.episodes[-WHOLE - 1] = replace(episode, report=remembered(episode.report))
             self._living.begin_attempt()
             self._vitals, self._pace, self.report = self._new_vitals(), Pace(), None
         self._attempt = attempts[-1]
