@@ -17,6 +17,7 @@ from doctor.session.watch.living import Living
 from doctor.session.watch.model import Announcement, Heard, Kept, Mark, Remark, Status, Vitals
 from doctor.session.watch.pace import Pace
 from doctor.session.watch.remembered import remembered
+from doctor.session.watch.stall import stalls_at
 from doctor.session.watch.telling import ALARMING, Teller
 from probes.live.follow import Follower
 from probes.live.follow.tail import Tail
@@ -73,6 +74,7 @@ class Watch:
         self._teller = Teller(kept.told if kept else ())
         self._pace = Pace()
         self._caught_up_by: float | None = None
+        self._stalls_at: float | None = None
         self._attempt: int | None = None
         self.episodes: list[Episode] = []
         self.report: Report | None = None
@@ -103,7 +105,7 @@ class Watch:
         if self._living.ripe(at) or self._living.changed(at) or self._teller.waits():
             self._pace.heard(True)
         if self.report is not None:
-            self._pace.heard(False)  # silence is news too
+            self._pace.heard(self._stalls_at is not None and at >= self._stalls_at)  # silence is news too
         if turn.more and self._caught_up_by is None:
             self._caught_up_by = at + CATCHING_UP
         if not turn.more:
@@ -172,6 +174,7 @@ class Watch:
     def _judge(self, at: float) -> Iterable[Announcement]:
         begun = time.process_time()
         self.report = judge(replace(self._material(at, at), configs=()), self._answers, planning=False)
+        self._stalls_at = stalls_at(self.report.store)
         said = list(self._teller.say(self.report, at, self.attempt))
         self._pace.judged(at, time.process_time() - begun)
         return said
