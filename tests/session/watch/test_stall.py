@@ -1,0 +1,65 @@
+"""When a silent job is looked at again, and that its stall is told as soon as it is one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from doctor.facts.model import Fact, Value
+from doctor.facts.store import FactStore
+from doctor.rulebase.load import load_rulebase
+from doctor.session.watch.follow import follow
+from doctor.session.watch.stall import stalls_at
+from doctor.session.watch.telling import SETTLED
+from doctor.session.watch.watch import Watch
+
+SILENT: dict[str, Value] = {
+    "live.silence": 10.0, "live.silent_since": 1000.0, "live.step_gap": 2.0, "live.longest_pause": 0.0,
+    "live.timeout": 600.0, "live.stalled": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "at"),
+    [
+        ({}, 1450.0),
+        ({"live.timeout": 20.0}, 1015.0),
+        ({"live.phase": "save", "live.longest_pause": 50.0}, 1150.0),
+        ({"live.stalled": True}, None),
+        ({"live.silent_since": None}, None),
+    ],
+)
+def test_a_silence_is_a_stall_as_soon_as_it_is_longer_than_needs_no_word(
+    change: dict[str, Value | None], at: float | None
+) -> None:
+    values = {**SILENT, **change}
+    assert stalls_at(FactStore([Fact(name, value, "job") for name, value in values.items() if value is not None])) == at
+
+
+def test_a_job_with_a_short_time_out_is_told_silent_before_it_strikes(tmp_path: Path) -> None:
+    """In turns of a quarter of a second: three quarters of 20 s, then as long as a sign has to hold, and little more."""
+    (tmp_path / "train.sh").write_text("torchrun --nproc_per_node 4 train.py --ddp_timeout 20\n")
+    log = tmp_path / "train.log"
+    log.write_text("")
+    now = [1_770_000_000.0]
+    following = follow([str(tmp_path)])
+    watch = Watch(load_rulebase(), following.follower, following.roots, clock=lambda: now[0])
+
+    def turns(count: int) -> float | None:
+        for _ in range(count):
+            now[0] += 0.25
+            for said in watch.turn().said:
+                if said.finding is not None and said.finding.rule.id == "LIV001":
+                    return now[0]
+        return None
+
+    with log.open("a") as file:
+        for step in range(1, 60):
+            file.write(f"step {step} loss 2.31 time 0.5s\n")
+            file.flush()
+            assert turns(2) is None
+    last = now[0] - 0.5
+    told = turns(120)
+    following.follower.close()
+    assert told is not None and 15.0 <= told - last <= 15.0 + SETTLED + 1.5
