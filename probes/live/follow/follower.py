@@ -6,8 +6,9 @@ import contextlib
 import os
 import resource
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from heapq import nlargest
+from itertools import islice
 from typing import TypeAlias
 
 from probes.live.follow.model import Remark, Turn
@@ -58,8 +59,7 @@ class Follower:
         self._listing, self._clock, self._apart = listing, clock, apart
         self.followed: dict[str, Tail | Stream] = {stream.path: stream for stream in streams}
         self._next_look = float("-inf")
-        self._walk: Iterator[str] | None = None
-        self._found: list[str] = []
+        self._looking: Generator[None, None, tuple[list[str], dict[str, int]]] | None = None
         self._spent = 0.0
         self._first = 0
         self._full = False
@@ -76,7 +76,7 @@ class Follower:
         """What is new since the last turn."""
         turn = Turn()
         at = self._clock()
-        if self._walk is not None or at >= self._next_look:
+        if self._looking is not None or at >= self._next_look:
             self._look(turn)
         order = list(self.followed.values())
         self._first %= max(1, len(order))
@@ -142,41 +142,51 @@ class Follower:
     def _look(self, turn: Turn) -> None:
         """Goes on with looking for files, and follows those that are new when all were seen."""
         begun = self._clock()
-        if self._walk is None:
-            self._walk, self._found, self._spent = iter(self._listing()), [], 0.0
-        for path in self._walk:
-            self._found.append(path)
-            if len(self._found) >= MOST_LISTED:
-                break
-            if self._clock() - begun > SLICE:
-                self._spent += self._clock() - begun
-                return
-        paths, self._walk, self._found = self._found, None, []
-        self._take(paths, turn)
-        done = self._clock()
-        self._next_look = done + max(LISTED, SHARE * (self._spent + done - begun))
+        if self._looking is None:
+            self._looking, self._spent = self._seen(), 0.0
+        try:
+            while not self.followed or self._clock() - begun <= SLICE:  # at first there is nothing else to do
+                next(self._looking)
+        except StopIteration as done:
+            self._looking = None
+            paths, changed = done.value
+            self._take(paths, changed, turn)
+        self._spent += self._clock() - begun
+        self._next_look = self._clock() + max(LISTED, SHARE * self._spent)
 
-    def _take(self, paths: list[str], turn: Turn) -> None:
+    def _seen(self) -> Generator[None, None, tuple[list[str], dict[str, int]]]:
+        """The paths that are to be followed; when each was changed, if they are too many."""
+        paths: list[str] = []
+        for path in islice(self._listing(), MOST_LISTED):
+            paths.append(path)
+            yield
+        changed: dict[str, int] = {}
+        if len({*paths, *self.followed}) > MOST_FILES:
+            for path in paths:
+                changed[path] = _changed(path)
+                yield
+        return paths, changed
+
+    def _take(self, paths: list[str], changed: dict[str, int], turn: Turn) -> None:
         new = [path for path in paths if path not in self.followed]
         if not new:
             return
-        done = {
-            key: stand for one in self.followed.values() if isinstance(one, Tail) for key, stand in one.done.items()
-        }
-        if len(new) + len(self.followed) > MOST_FILES:
-            new = self._latest(paths, turn)
+        if changed:
+            new = self._latest(paths, changed, turn)
+        tails = [one for one in self.followed.values() if isinstance(one, Tail)]
+        done = {key: stand for tail in tails for key, stand in tail.done.items()}
         known = self._identities()
         for path in new:
             self._add(path, known, done)
 
-    def _latest(self, paths: list[str], turn: Turn) -> list[str]:
+    def _latest(self, paths: list[str], changed: dict[str, int], turn: Turn) -> list[str]:
         """Room for the files that were written to last; what was read of the others is remembered."""
         tails = [path for path, one in self.followed.items() if isinstance(one, Tail)]
-        every = {*paths, *tails}
-        if len(every) > MOST_FILES and not self._full:
+        if not self._full:
             turn.remarks.append(Remark("follow.too_many", paths[0], str(MOST_FILES)))
             self._full = True
-        kept = set(nlargest(MOST_FILES, every, key=lambda path: (_changed(path), path)))
+        changed.update({path: _changed(path) for path in tails if path not in changed})
+        kept = set(nlargest(MOST_FILES, changed, key=lambda path: (changed[path], path)))
         for path in tails:
             if path in kept:
                 continue
