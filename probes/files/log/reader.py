@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ from probes.files.stream import chunks, error_file
 LAST_LINE = "log.last_line"
 TAIL_LINES = 2000
 EPOCH = date(1970, 1, 1)
+TIME = re.compile(rb"\d\d:\d\d:\d\d")
+"""What stands beside every date."""
 
 
 @dataclass(slots=True)
@@ -98,6 +101,8 @@ def day_of(written: date, name: str, head: Head, tail: Sequence[Segment], since:
     the lines from position `since` on are looked at."""
     if (day := head.day(written)) is not None:
         return day
+    if not any(TIME.search(segment.units, max(0, since - segment.offset)) for segment in tail):
+        return None
     last = takewhile(lambda found: found[1] >= since, islice(_backwards(name, tail), HEAD_LINES))
     return stated_day((source.text for source, _ in last), written)
 
