@@ -31,6 +31,8 @@ SHELL_LINE = re.compile(
     r"^\s*(?:#|--?[A-Za-z]|export\s+\w+|\w+\+?=|[)\"'}\\]|(?:cd|source|set|echo|mkdir|module|conda|pip|if|then|fi|for|do|done|else|wait|ulimit|unset)\b"
     r"|(?:\S*/)?(?:" + "|".join(re.escape(name) for name in STARTERS) + r")(?:\s|$)|[a-z]\w*(?:\.\w+)+=)"
 )
+RECORDS = re.compile(r"\}[ \t]*\r?\n\{")
+"""One object after another is no document of JSON: a program appends one a step."""
 LOG_NAMES = (".log", ".out", ".err", ".stdout", ".stderr")
 DOCUMENTS = (".md", ".rst", ".html", ".csv", ".ipynb")
 LARGEST_NOTE = 8192
@@ -55,7 +57,7 @@ def kind_of(name: str, text: str) -> Kind | None:
         return None
     if stripped.startswith("{"):
         # A trainer's first record opens with a brace too, and what follows it is a log.
-        return None if LOG_LINE.search(text) else _kind_of_json(text)
+        return None if LOG_LINE.search(text) or RECORDS.search(text) else _kind_of_json(text)
     text = "\n".join(line[:LONGEST_LINE] for line in text.split("\n"))
     script = stripped.startswith("#!") and "sh" in stripped.partition("\n")[0]
     if script:

@@ -29,6 +29,7 @@ OTHERS = [
         "records",
         "{'loss': 2.9, 'learning_rate': 5e-05, 'epoch': 0.02}\n  1%| | 10/1856\nRuntimeError: file write failed\n",
     ),
+    ("steps.jsonl", '{"step": 1, "loss": 2.9, "lr": 5e-05}\n{"step": 2, "loss": 2.8, "lr": 5e-05}\n'),
     ("trace.json", '{"traceEvents": [], "world_size": 8}'),
     ("trainer_state.json", '{"log_history": [], "train_batch_size": 8}'),
     ("compose.yaml", "services:\n  web:\n    image: nginx\n    ports: ['80']\n"),
