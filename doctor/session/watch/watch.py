@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from doctor.engine.model import Diagnosis, Role, Verdict
@@ -27,6 +29,10 @@ CATCHING_UP = 5.0
 
 WHOLE = 4
 """Attempts that are over of which the whole report is kept; of those before, their root causes."""
+
+LONG_AGO = 1800.0
+"""Seconds after which a log that nobody writes any more is taken for one of a job that is over: the greatest of
+PyTorch's time-outs has ended it (torch/csrc/distributed/c10d/Backend.hpp)."""
 
 FEW = 32
 """Files up to which patterns are matched in the way that starts at once."""
@@ -75,6 +81,7 @@ class Watch:
         self._pace = Pace()
         self._caught_up_by: float | None = None
         self._stalls_at: float | None = None
+        self._begins = True
         self._attempt: int | None = None
         self.episodes: list[Episode] = []
         self.report: Report | None = None
@@ -96,10 +103,11 @@ class Watch:
             lines = self._living.lines
             events = self._living.take(piece, at, expected)
             turned.said += self._next_attempt(at)
-            self._vitals.see(events, at)
+            self._vitals.see(events, self._written(piece.path, at))
             serious = serious or self._living.serious(events)
             turned.heard.append(Heard(piece.path, self._living.lines - lines, len(piece.data), at))
             self.heard_at = at
+        self._begins = self._begins and (turn.more or not turn.pieces)
         if turn.pieces:
             self._pace.heard(serious or self._vitals.sudden())
         if self._living.ripe(at) or self._living.changed(at) or self._teller.waits():
@@ -161,6 +169,15 @@ class Watch:
         tails = [one for one in self.follower.followed.values() if isinstance(one, Tail)]
         marks = tuple(Mark(tail.path, tail.device, tail.inode, tail.offset) for tail in tails)
         return Kept(marks, self._teller.told)
+
+    def _written(self, path: str, at: float) -> float:
+        """When what was read was written: a job may have fallen silent before the watch began. Later that is now, for
+        the clock of a file system may be wrong."""
+        if self._begins:
+            with suppress(OSError):
+                written = os.stat(path).st_mtime
+                return written if at - LONG_AGO < written < at else at
+        return at
 
     @property
     def attempt(self) -> int | None:

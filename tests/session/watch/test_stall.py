@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,22 @@ def test_a_job_with_a_short_time_out_is_told_silent_before_it_strikes(steps: int
     told = turns(120)
     following.follower.close()
     assert told is not None and 15.0 <= told - last <= 15.0 + SETTLED + 1.5
+
+
+@pytest.mark.parametrize(("ago", "told"), [(460.0, True), (60.0, False), (3 * 3600.0, False)])
+def test_a_job_that_was_silent_before_the_watch_began_is_not_given_that_time_again(
+    ago: float, told: bool, tmp_path: Path
+) -> None:
+    """460 s are three quarters of the time-out; after three hours nothing runs there any more."""
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"step {step} loss 2.31 time 0.5s\n" for step in range(1, 60)))
+    now = [time.time()]
+    os.utime(log, (now[0] - ago, now[0] - ago))
+    following = follow([str(tmp_path)])
+    watch = Watch(load_rulebase(), following.follower, following.roots, clock=lambda: now[0])
+    rules = set()
+    for _ in range(40):
+        rules |= {said.finding.rule.id for said in watch.turn().said if said.finding is not None}
+        now[0] += 0.25
+    following.follower.close()
+    assert ("LIV001" in rules) == told
