@@ -9,7 +9,10 @@ from doctor.facts.model import Event, Source
 from doctor.facts.vitals.pulse import FEW, Pulse
 from doctor.facts.vitals.trends import Trends
 
-BEATS = ("progress.step", "progress.bar", "progress.rate", "progress.step_time", "lightning.epoch_bar")
+BEATS = (
+    *("progress.step", "progress.bar", "progress.rate", "progress.step_time", "progress.loss_line"),
+    "lightning.epoch_bar",
+)
 PAUSES = {
     "progress.eval_started": "eval",
     "progress.eval_done": "",

@@ -32,6 +32,7 @@ FRAMES = 30
 CONTEXT = 12
 MESSAGE_LINES = 8
 MESSAGE = 2000
+BAR = re.compile(r"\d%\|")
 LABEL = 40
 FOREIGN = 200
 """Lines of others between two lines of one traceback, after which it is taken as cut off."""
@@ -230,7 +231,7 @@ def _begin(label: str, body: str, source: Source, position: int) -> Traceback | 
 def _label_after_bar(before: str) -> str:
     """The label of a header before which a progress bar stands that did not end its line; empty where there is none."""
     start = before.rfind("[", max(len(before) - LABEL, 1))
-    own = before[start:] if start > 0 else ""
+    own = before[start:] if start > 0 and BAR.search(before, 0, start) else ""
     return own if own and split(own).label == own else ""
 
 

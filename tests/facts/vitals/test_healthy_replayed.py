@@ -19,7 +19,7 @@ from tests.facts.vitals.jobs import known
 from tests.robustness.healthy import FORMS, Form
 
 PATTERNS = Patterns(tuple(load_rulebase().base.events.values()))
-MATCHER, _, _ = matchers(PATTERNS.texts, frozenset(), None, SMALL_ENGINES)
+MATCHER = matchers(PATTERNS.texts, frozenset(), None, SMALL_ENGINES)[0]
 SIGNS = (
     *("live.slowdown", "live.rank_silence", "live.memory_creep", "live.gradient_spikes", "live.loss_scale_fall"),
     *("live.expert_drift", "live.slow_rank"),
@@ -96,6 +96,18 @@ def test_the_same_job_that_hangs_is_told_before_the_timeout(name: str) -> None:
     lines = list(written(FORMS[name], len(name), 200, 60))
     cut = next(index for index, (at, _) in enumerate(lines) if at > lines[-1][0] * 0.5 + lines[0][0] * 0.5)
     stalled = [facts for facts in replayed(iter(lines[:cut]), after=620) if facts.get(("live.stalled", "job"))]
+    assert stalled
+    left = stalled[0]["live.strikes_in", "job"]
+    assert isinstance(left, float) and left > 60
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["Epoch 1 | Step {step}/400 | Loss: 1.28", "epoch 0 batch {step} of 400 loss 0.41", "step {step}, loss: 1.2"],
+)
+def test_steps_that_tell_no_time_have_a_heartbeat(form: str) -> None:
+    lines = [(1.7e9 + 2.0 * step, form.format(step=step)) for step in range(1, 120)]
+    stalled = [facts for facts in replayed(iter(lines), after=620) if facts.get(("live.stalled", "job"))]
     assert stalled
     left = stalled[0]["live.strikes_in", "job"]
     assert isinstance(left, float) and left > 60
