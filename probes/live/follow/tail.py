@@ -175,7 +175,7 @@ class Tail:
             part = self._behind[0]
             try:
                 found = part.look()
-                data = part.read(found, room - taken)
+                part.changed, data = found.st_mtime_ns, part.read(found, room - taken)
             except OSError as error:
                 turn.remarks.append(Remark("follow.unreadable", self.path, error.strerror or type(error).__name__))
                 data = b""
@@ -184,9 +184,8 @@ class Tail:
                 part.anew = False
                 taken += len(data)
                 continue
-            part.changed = found.st_mtime_ns
             self._remember(part.stand(part.key))
-            self._finish_late()
+            self._finish_late(turn)
             self._late = self._behind.popleft()
         return taken
 
@@ -235,14 +234,14 @@ class Tail:
         held = own.st_nlink > 0 or at - part.grown_at < GONE
         if now.st_size == 0 and held and not self._behind:
             return  # its writer may go on with the old one until it opens the new one, or for ever
-        self._go_over(part)
+        self._go_over(turn, part)
         self._open(turn, at)
         turn.more = True
 
-    def _go_over(self, part: Part) -> None:
+    def _go_over(self, turn: Turn, part: Part) -> None:
         """Another file has the path; `part` is kept, for what is still written into it."""
         self._remember(part.stand(self.key))
-        self._finish_late()
+        self._finish_late(turn)
         self._late, self._part = part, None
 
     def _rotated(self, turn: Turn, stand: Stand, known: set[Identity], was_cut: bool = False) -> None:
@@ -289,9 +288,13 @@ class Tail:
             self._part = None
         self._finish_late()
 
-    def _finish_late(self) -> None:
+    def _finish_late(self, turn: Turn | None = None) -> None:
+        """The file before is no longer looked at, after what has come into it until now."""
         if self._late is not None:
             with contextlib.suppress(OSError):
+                found = self._late.look()
+                if turn is not None and found.st_size > self._late.offset and not self._late.is_cut(found):
+                    turn.pieces.append(Piece(self.path, self._late.read(found, found.st_size)))
                 self._remember(self._late.stand(self._late.key))
             self._late.close()
             self._late = None
