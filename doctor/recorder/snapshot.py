@@ -111,19 +111,19 @@ class Snapshots:
 
     def _write(self, found: Any, step: int) -> None:
         """Under another name first: a file that has its name is whole."""
-        name = next(path for n in range(1, 10_000) if not os.path.lexists(path := f"{self._stem}-memory-{n}.pickle"))
-        folder, last = os.path.split(name)
-        beside = os.path.join(folder, f".{os.getpid()}-{last}")
         try:
+            number = next(n for n in range(1, 10_000) if not os.path.lexists(f"{self._stem}-memory-{n}.pickle"))
+            folder, name = os.path.split(f"{self._stem}-memory-{number}.pickle")
+            beside = os.path.join(folder, f".{os.getpid()}-{name}")
             try:
                 with _Bounded(beside) as file:
                     pickle.Pickler(file, protocol=4).dump(found)
-                os.rename(beside, name)
+                os.rename(beside, os.path.join(folder, name))
             except BaseException:
-                if os.path.lexists(beside):
+                with contextlib.suppress(OSError):
                     os.unlink(beside)
                 raise
-            self._says(step, file=last)
+            self._says(step, file=name)
         except Exception as error:
             self._says(step, why=f"{type(error).__name__}: {error}"[:300])
 

@@ -104,9 +104,6 @@ class Dumps:
         """Takes the dumps now; where none of them tells who is waited for it says how a person gets stacks, once."""
         try:
             job = job_of(self.host, self.followed(), ", ".join(self.kinds))
-        except OSError as error:
-            self._says("attach.not_dumped", ", ".join(self.kinds), error.strerror or str(error))
-            return
         except NoJobError as error:
             if self.kinds:
                 self.told(error.note)
@@ -182,7 +179,8 @@ class Dumps:
         try:
             work()
         except Exception as error:  # whatever a job's files and processes hold, the watch goes on
-            self._says("attach.not_dumped", ", ".join(self.kinds), f"{type(error).__name__}: {error}")
+            if self.kinds:
+                self._says("attach.not_dumped", ", ".join(self.kinds), f"{type(error).__name__}: {error}")
 
     def _wait(self) -> bool:
         """Waits until dumps are due; False when the watch ends."""
