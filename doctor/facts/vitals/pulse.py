@@ -72,7 +72,7 @@ class Pulse:
         lasted = max(at - self.alive, _between(self.alive_stamp, stamp))
         known = self.pauses.get(self.phase, 0.0)
         # Without a word of it, only what is far longer than a step was a pause.
-        if self.beats > WARM_UP and lasted > known and (self.phase or lasted > SHORT and lasted > PAUSE * self.usual):
+        if self.beats > WARM_UP and lasted > known and (self.phase or (lasted > SHORT and lasted > PAUSE * self.usual)):
             self.pauses[self.phase] = lasted
         self.alive, self.alive_stamp = at, stamp
 
