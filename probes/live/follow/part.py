@@ -20,18 +20,25 @@ class Part:
         self.key = identity(os.fstat(fd))
         self.changed = 0
         self.grown_at = float("-inf")
+        self.failed_at: float | None = None
 
     @classmethod
     def behind(cls, path: str, stand: Stand) -> Part | None:
         """The rotated file at `path` from `stand` on; None where another file has that name by now. OSError."""
         part = cls(os.open(path, FLAGS | os.O_NOFOLLOW), stand.offset, stand.last, anew=not stand.offset)
-        if stand.offset:
-            if stand.is_of(part.fd):
-                return part
-        elif part.key == stand.key:
-            return part
+        if stand.offset or part.key == stand.key:
+            return part  # a copy has another number; what it holds is compared when it is read
         part.close()
         return None
+
+    def rest(self, room: int) -> bytes:
+        """The next bytes of a file that nobody writes to any more, empty at the end. OSError."""
+        found = self.look()
+        if self.is_cut(found):
+            return b""
+        data = self.read(found, room)
+        self.changed = found.st_mtime_ns
+        return data
 
     def look(self) -> os.stat_result:
         return os.fstat(self.fd)

@@ -75,7 +75,7 @@ def missed(
             start = stand
         elif told.st_mtime_ns >= since or (number is not None and oldest is not None and number < oldest):
             before = done.get(key)
-            start = before if before is not None and _holds(name, before) else Stand(key, 0, b"")
+            start = before if before is not None and _holds(name, before, unsure=True) else Stand(key, 0, b"")
         else:
             continue
         if told.st_size > start.offset:
@@ -89,11 +89,13 @@ def _number(path: str, name: str) -> int | None:
     return int(suffix) if suffix.isdecimal() and len(suffix) <= 4 else None
 
 
-def _holds(name: str, stand: Stand) -> bool:
-    with contextlib.suppress(OSError):
+def _holds(name: str, stand: Stand, unsure: bool = False) -> bool:
+    """Was the file read so far? `unsure` is the answer where it cannot be looked at."""
+    try:
         fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             return stand.is_of(fd)
         finally:
             os.close(fd)
-    return False
+    except OSError:
+        return unsure

@@ -19,6 +19,9 @@ GONE = 5.0
 """Seconds after which a file that was taken away is said to be gone; a rotation takes less."""
 
 RETRY = 2.0
+PATIENCE = 60.0
+"""Seconds for which a rotated file that cannot be read holds up the one after it."""
+
 REMEMBERED, MOST_BEHIND = 32, 64
 """Files that were read under the path and are known again, and rotated ones that are open at once."""
 
@@ -41,7 +44,7 @@ class Tail:
         self._behind: deque[Part] = deque()
         self._late: Part | None = None
         self._stand = stand
-        self._known = self._begun = self._emptied = False
+        self._known = self._begun = self._emptied = self._unseen = False
         self._needed: int | None = None
         self._said = ""
         self._missing_since: float | None = None
@@ -90,11 +93,13 @@ class Tail:
 
     def read(self, turn: Turn, room: int, at: float) -> int:
         """Adds what is new, up to `room` bytes, to `turn`; how much that is."""
-        taken = self._read_behind(turn, room)
-        if taken >= room or (self._part is None and (at < self._next_try or not self._open(turn, at))):
+        taken = self._read_behind(turn, room, at)
+        if taken >= room or self._behind or (self._part is None and (at < self._next_try or not self._open(turn, at))):
             return taken
         try:
             taken += self._read(turn, room - taken, at)
+            if taken:
+                self._back("follow.unreadable")
             if taken < room:
                 self._look(turn, at)
         except OSError as error:
@@ -126,7 +131,8 @@ class Tail:
             self._skip = (HEAD, end) if end > HEAD else None
         part.grown_at = at
         self._part, (self.device, self.inode), self.offset = part, identity(found), part.offset
-        self._begun, self._missing_since, self._said = True, None, ""
+        self._begun, self._missing_since = True, None
+        self._back("follow.gone")
         return True
 
     def _where(self) -> str:
@@ -168,16 +174,18 @@ class Tail:
         self.offset = part.offset
         return taken + self._read_late(turn, room - taken, at)
 
-    def _read_behind(self, turn: Turn, room: int) -> int:
+    def _read_behind(self, turn: Turn, room: int, at: float) -> int:
         """What rotated files hold that nobody has read yet, oldest first."""
         taken = 0
         while self._behind and taken < room:
             part = self._behind[0]
             try:
-                found = part.look()
-                part.changed, data = found.st_mtime_ns, part.read(found, room - taken)
+                data = part.rest(room - taken)
             except OSError as error:
-                turn.remarks.append(Remark("follow.unreadable", self.path, error.strerror or type(error).__name__))
+                self._say_unreadable(turn, error)
+                part.failed_at = at if part.failed_at is None else part.failed_at
+                if at - part.failed_at < PATIENCE:
+                    break
                 data = b""
             if data:
                 turn.pieces.append(Piece(self.path, data, part.anew))
@@ -215,12 +223,15 @@ class Tail:
             self._missing(turn, at)
             return
         except OSError as error:
-            self._say_unreadable(turn, error)  # what is open can be read on
+            if not self._unseen:
+                turn.remarks.append(Remark("follow.unreadable", self.path, error.strerror or type(error).__name__))
+            self._unseen = True  # what is open can be read on
             return
         if not stat.S_ISREG(now.st_mode):
             self._missing(turn, at)
             return
-        self._missing_since, self._said = None, ""
+        self._missing_since, self._unseen = None, False
+        self._back("follow.gone")
         if identity(now) == self.key:
             return
         own = part.look()
@@ -275,6 +286,11 @@ class Tail:
                 self._missing(turn, at)
             return
         self._say_unreadable(turn, error)
+
+    def _back(self, trouble: str) -> None:
+        """A trouble is over: it is said again when it comes again."""
+        if self._said == trouble:
+            self._said = ""
 
     def _say_unreadable(self, turn: Turn, error: OSError) -> None:
         if self._said != "follow.unreadable":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -219,3 +220,28 @@ def test_a_folder_that_may_not_be_looked_into_for_a_while(log: Path) -> None:
             log.parent.chmod(0o700)
     assert reader.remarks == [("follow.unreadable", "train.log")]
     assert data + reader.read(3) == b"one\ntwo\n"
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE])
+def test_a_file_system_that_fails_for_a_while_loses_nothing(
+    log: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    log.touch()
+    reader = Reader(str(log))
+    data, real, failing = reader.read(), os.pread, False
+
+    def pread(fd: int, size: int, offset: int) -> bytes:
+        if failing:
+            raise OSError(error, os.strerror(error))
+        return real(fd, size, offset)
+
+    monkeypatch.setattr(os, "pread", pread)
+    for number in range(40):
+        failing = 10 <= number < 30
+        add(log, b"line %04d\n" % number)
+        if number in (15, 20):
+            renamed(log, 5)
+        data += reader.read()
+    data += reader.read(5)
+    assert data.splitlines() == [b"line %04d" % number for number in range(40)]
+    assert reader.remarks == [("follow.unreadable", "train.log")]
