@@ -12,6 +12,9 @@ from doctor.session.notes import Note
 MAX_FILES = 20_000
 """More files than this are not looked at; jobs of 1,024 ranks leave a few files a rank."""
 
+ASKED = ".ask"
+"""How a pipe ends at which pdoctor's recorder listens beside its recording (doctor/recorder/pipe.py): nobody's news."""
+
 SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".jj", "__pycache__"})
 
 
@@ -74,7 +77,7 @@ def _walk(path: str, notes: list[Note], seen: set[tuple[int, int]]) -> Iterator[
                 stack += [os.path.join(place, name) for name in names if name not in SKIPPED_FOLDERS]
             elif stat.S_ISREG(status.st_mode):
                 yield place, status.st_size
-            else:
+            elif not place.endswith(ASKED):
                 notes.append(Note("input.special", place))
         except OSError as error:
             notes.append(_unreadable(place, error))

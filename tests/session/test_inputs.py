@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from doctor.session import inputs
+from doctor.recorder.pipe import path_of
 from doctor.session.inputs import InputError, collect
 
 
@@ -44,6 +45,7 @@ def test_a_file_given_twice_is_read_once(tmp_path: Path) -> None:
 
 def test_pipes_and_sockets_are_passed_over(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(path_of(str(tmp_path / "rank0.jsonl")))  # that of pdoctor's own recorder is no news
     with socket.socket(socket.AF_UNIX) as server:
         # The path of a socket has a small limit, so it is bound by its relative name.
         here = os.getcwd()
