@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.session import inputs
 from doctor.recorder.pipe import path_of
+from doctor.session import inputs
 from doctor.session.inputs import InputError, collect
 
 
