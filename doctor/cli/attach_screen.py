@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import sys
 import time
 from collections import deque
@@ -77,6 +78,7 @@ class Screen:
                 self._tell(said)
         with self._onto(sys.stderr):
             self._stands(watch)
+        self.gone = self.gone or _unread()
 
     def _tell(self, said: list[Announcement]) -> None:
         from doctor.views.watch_text import announce
@@ -137,14 +139,24 @@ class Screen:
             yield
             if stream is sys.stdout:
                 self._trouble.set("")
-        except OSError as error:
-            if error.errno in FULL:
+        except (OSError, SystemExit) as error:  # rich ends a program whose reader has gone
+            if isinstance(error, OSError) and error.errno in FULL:
                 self._trouble.set(error.strerror or str(error))
                 return
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.fileno())
             os.close(nowhere)
             self.gone = self.gone or stream is sys.stdout
+
+
+def _unread() -> bool:
+    """Has the program that read stdout, as in `| head`, gone?"""
+    try:
+        poll = select.poll()
+        poll.register(sys.stdout, 0)
+        return any(event & select.POLLERR for _, event in poll.poll(0))
+    except (OSError, ValueError):
+        return False
 
 
 def _cut(line: str, width: int) -> str:

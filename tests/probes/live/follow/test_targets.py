@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -137,3 +139,26 @@ def test_a_job_of_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert asked(job)
     with pytest.raises(ValueError, match="Invalid job id"):
         SlurmJob("9", lambda: 0.0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs a mount namespace")
+def test_the_files_of_a_container_are_not_those_of_the_same_name_here(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "job.log").write_text("another job\n")
+    code = "import sys, time; open(sys.argv[1], 'w').write('this job\\n'); print('ready', flush=True); time.sleep(60)"
+    inside = f'mount -t tmpfs none {folder} && exec {sys.executable} -c "$1" {folder}/job.log >{folder}/out.log'
+    job = subprocess.Popen(["unshare", "-m", "sh", "-c", inside, "sh", code], stderr=subprocess.PIPE, text=True)
+    try:
+        out = Path(f"/proc/{job.pid}/root{folder}/out.log")
+        while not (out.exists() and "ready" in out.read_text()):
+            if job.poll() is not None:
+                assert job.stderr is not None
+                pytest.skip(job.stderr.read())
+            time.sleep(0.02)
+        (found,) = Processes([job.pid])()
+        assert Path(found).read_text() == "ready\n"
+        assert found == str(out)
+    finally:
+        job.kill()
+        job.wait()
