@@ -80,8 +80,9 @@ def clock_offsets(events: Sequence[Event]) -> Mapping[str, float]:
             begun[key][event.host].append(event.time - ran / 1000)
     differences: dict[tuple[str, str], list[float]] = defaultdict(list)
     for by_host in begun.values():
-        for a, b in combinations(sorted(by_host), 2):
-            differences[a, b].append(median(by_host[b]) - median(by_host[a]))
+        middle = {host: median(times) for host, times in by_host.items()}
+        for a, b in combinations(sorted(middle), 2):
+            differences[a, b].append(middle[b] - middle[a])
     offsets: dict[str, float] = {}
     for (a, b), seconds in sorted(differences.items()):
         offsets.setdefault(a, 0.0)
