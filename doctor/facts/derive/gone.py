@@ -10,8 +10,9 @@ from doctor.facts.store import FactStore
 
 TIMED_OUT = "gloo.timeout"
 LOST = (TIMED_OUT, "gloo.peer_closed", "nccl.remote_closed")
-NEEDS = tuple(f"event:{name}" for name in LOST)
+NEEDS = (*(f"event:{name}" for name in LOST), "config.world_size")
 GIVES = ("failure.gone", "failure.awaited", "failure.peers")
+MOST = 1 << 17
 FEWEST = 3
 """Ranks: of two, the one that says nothing may as well not have got to it yet."""
 
@@ -19,27 +20,42 @@ FEWEST = 3
 def derive(store: FactStore) -> Iterator[Fact]:
     """`failure.awaited` of the rank where one of the others waited until a time-out, else `failure.gone`."""
     lost: dict[str, dict[int, Event]] = defaultdict(dict)
+    nameless: dict[str, list[Event]] = defaultdict(list)
     for name in LOST:
         for event in store.events(name):
-            if event.rank is not None:
+            if event.rank is None:
+                nameless[event.run].append(event)
+            else:
                 lost[event.run].setdefault(event.rank, event)
-    if not lost:
-        return
-    follow = {event.source for event in store.events() if event.fields.get("follows")}
-    ranks: dict[str, set[int]] = defaultdict(set)
-    failed = set()
-    for event in store.events():
-        if event.rank is None:
-            continue
-        ranks[event.run].add(event.rank)
-        if event.fields.get("symptom") == "fatal" and event.source not in follow:
-            failed.add(event.rank)
     for run, peers in lost.items():
-        silent = ranks[run] - set(peers)
-        if len(ranks[run]) < FEWEST or len(silent) != 1 or silent & failed:
+        # Whose words these are is not known: they may be those of the rank that seems to say nothing.
+        if not all(any(one.source.text in peer.source.text for peer in peers.values()) for one in nameless[run]):
+            continue
+        ranks = _ranks(store, run)
+        silent = ranks - set(peers)
+        if len(ranks) < FEWEST or len(silent) != 1 or silent & _failed(store):
             continue
         where = f"rank:{silent.pop()}"
         because = tuple(event.source for event in list(peers.values())[:4])
         waited = any(event.name == TIMED_OUT for event in peers.values())
         for name, value in (("failure.awaited" if waited else "failure.gone", True), ("failure.peers", len(peers))):
             yield Fact(name, value, where, because[0] if because else Source("derived"), None, Quality.DERIVED, because)
+
+
+def _ranks(store: FactStore, run: str) -> set[int]:
+    """All ranks of the job: as configured, else those seen in its logs if none is left out."""
+    world = store.get("config.world_size")
+    seen = {event.rank for event in store.events() if event.run == run and event.rank is not None}
+    if world is not None and isinstance(world.value, int) and 0 < world.value <= MOST:
+        return set(range(world.value)) | seen
+    return seen if seen == set(range(len(seen))) else set()
+
+
+def _failed(store: FactStore) -> set[int]:
+    """Ranks that tell of a failure of their own."""
+    follow = {event.source for event in store.events() if event.fields.get("follows")}
+    return {
+        event.rank
+        for event in store.events()
+        if event.rank is not None and event.fields.get("symptom") == "fatal" and event.source not in follow
+    }

@@ -19,6 +19,11 @@ FROM_FACTS, DOUBTFUL = 60.0, 300.0
 """Seconds for which a finding has to hold that only what is known of the job shows, and one that is merely possible:
 the log of a job that starts lacks much that comes a moment later."""
 
+LOST = ("gloo.peer_closed", "nccl.remote_closed", "nccl.remote_error")
+LOST_ONLY = 10.0
+"""Messages that a rank lost its connection to another one, and seconds for which nothing but such has to be shown: each
+follows from a failure elsewhere, and a launcher may take that long to tell of it."""
+
 GONE = 5.0
 """Seconds for which a finding must not hold any more before it is told to be over."""
 
@@ -129,7 +134,8 @@ class Teller:
         known = self._known.setdefault(key, _Known(at, "", entities, soon=True))
         known.last_seen = at
         located = known.entities == ("job",) != entities  # the launcher's line may be read before that of the rank
-        if (not known.told and (last or at - known.first_seen >= SETTLED)) or (known.told and located):
+        patience = LOST_ONLY if _lost_only(report) else SETTLED
+        if (not known.told and (last or at - known.first_seen >= patience)) or (known.told and located):
             known.told, known.entities = True, entities
             yield Announcement(Kind.UNEXPLAINED, None, report, at, known.first_seen, entities, key, episode=episode)
 
@@ -152,6 +158,12 @@ def _rank_of(event: Event, report: Report) -> int | None:
         if other.rank is not None and all(other.fields.get(name) == value for name, value in said.items())
     )
     return next(same, None)
+
+
+def _lost_only(report: Report) -> bool:
+    """Is all that failed a connection to somebody else?"""
+    lost = {event.source for name in LOST for event in report.store.events(name)}
+    return bool(lost) and all(event.source in lost for event in report.diagnosis.unexplained)
 
 
 def worth(finding: Finding) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.facts.derive.gone import derive
-from doctor.facts.model import Event, Source, Value
+from doctor.facts.model import Event, Fact, Source, Value
 from doctor.facts.store import FactStore
 
 
@@ -37,6 +37,20 @@ def test_a_rank_that_tells_of_a_failure_of_its_own_is_not_gone_without_a_word() 
 
 def test_what_the_launcher_does_to_it_afterwards_is_no_failure_of_its_own() -> None:
     assert gone(*STEPS, *CLOSED, seen("torch.worker_failed", 2, 9, symptom="fatal", follows=True)) == {"rank:2": True}
+
+
+def test_a_rank_that_never_printed_is_known_by_the_size_of_the_job() -> None:
+    quiet = [event for event in STEPS if event.rank != 2]
+    assert gone(*quiet, *CLOSED) == {}
+    store = FactStore([Fact("config.world_size", 4)], [*quiet, *CLOSED])
+    assert ("failure.gone", "rank:2") in {(fact.name, fact.entity) for fact in derive(store)}
+
+
+def test_words_of_nobody_may_be_those_of_the_rank_that_seems_silent() -> None:
+    nobody = Event("gloo.peer_closed", Source("log", "job.log", 7, "peer closed, port 4"), {"follows": True})
+    assert gone(*STEPS, *CLOSED, nobody) == {}
+    again = Event("gloo.peer_closed", Source("log", "job.log", 8, CLOSED[0].source.text), {"follows": True})
+    assert gone(*STEPS, *CLOSED, again) == {"rank:2": True}
 
 
 def test_one_that_is_waited_for_until_a_time_out_is_not_gone() -> None:
