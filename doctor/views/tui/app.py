@@ -6,6 +6,7 @@ import gc
 import threading
 import time
 from collections.abc import Iterable
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
@@ -153,8 +154,13 @@ class PdoctorApp(App[int]):
 
     def from_thread(self, act: object, *values: object, **named: object) -> None:
         """Calls `act` where the screen is drawn; nothing where the walk is over."""
-        if self.is_running:
+        if not self.is_running:
+            return
+        try:
             self.call_from_thread(act, *values, **named)  # type: ignore[arg-type]
+        except (RuntimeError, CancelledError):
+            if self.is_running:  # else it ended meanwhile
+                raise
 
     def _looked(self, turn: int, item: Item) -> None:
         if turn == self._turn:

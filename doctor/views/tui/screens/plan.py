@@ -15,7 +15,7 @@ from doctor.engine.model import Finding
 from doctor.rulebase.model import Remedy
 from doctor.rulebase.truth import Truth
 from doctor.session.report import Report
-from doctor.session.session import Session, laid_out, remedies, reported, untuned
+from doctor.session.session import Session, laid_out, remedies, reported, untuned, with_material
 from doctor.views import plan_report, present
 from doctor.views.page import Page
 from doctor.views.safe import visible
@@ -228,6 +228,9 @@ class PlanScreen(StepScreen):
         from doctor.views.tui.screens.tune import TuneScreen
 
         def given(after: Session | None) -> None:
+            now = self.session
+            if after is not None and now is not None and after.material is not now.material:
+                after = with_material(after, now.material)  # a job that is watched wrote meanwhile
             if after is not None:
                 self.pdoctor.update(after)
 
