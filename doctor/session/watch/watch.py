@@ -21,6 +21,7 @@ from doctor.session.watch.pace import Pace
 from doctor.session.watch.remembered import remembered
 from doctor.session.watch.stall import stalls_at
 from doctor.session.watch.telling import ALARMING, Teller
+from probes.files.uncollected import uncollected
 from probes.live.follow import Follower
 from probes.live.follow.tail import Tail
 
@@ -190,7 +191,8 @@ class Watch:
 
     def _judge(self, at: float) -> Iterable[Announcement]:
         begun = time.process_time()
-        self.report = judge(replace(self._material(at, at), configs=()), self._answers, planning=False)
+        with uncollected():
+            self.report = judge(replace(self._material(at, at), configs=()), self._answers, planning=False)
         self._stalls_at = stalls_at(self.report.store)
         said = list(self._teller.say(self.report, at, self.attempt))
         self._pace.judged(at, time.process_time() - begun)
