@@ -50,7 +50,7 @@ NAMES = {
     "facts", "run", "step", "time", "torch", "dist", "HTML", "Markdown", "JSON", "json",
     "Ctrl", "pid",
     "tui", "web", "issue", "diff", "enter", "space", "tab", "esc", "English", "py", "spy", "faulthandler",
-    "state", "metrics", "port", "TERM", "xterm", "color",
+    "state", "metrics", "port", "TERM", "xterm", "color", "root", "sudo", "cap", "add", "SYS", "PTRACE", "stacks",
 }  # fmt: skip
 """Field-standard words and names that are the same in both languages."""
 
