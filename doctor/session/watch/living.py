@@ -31,6 +31,9 @@ STACKS = b"(most recent call first)"
 LATEST = 1 << 33
 """Seconds since the epoch that a file may have been written at: some file systems keep any number."""
 
+NOWHERE = "/dev/null/pipe"
+"""A path at which nothing can be."""
+
 CHANGED = 2.0
 """Seconds between two looks at whether files that are no logs have changed."""
 
@@ -141,9 +144,10 @@ class Living:
     def begin_attempt(self) -> None:
         """What failed before belongs to the attempt before, whose own files are needed no more."""
         latest = self.attempts[-1]
-        for file in [file for file in self._files.values() if file.attempt is not None and file.attempt < latest]:
-            del self._files[file.path], self._by_name[file.name]
-            self._logs.drop(file.name)
+        for path, file in [*self._files.items()]:
+            if file.attempt is not None and file.attempt < latest:
+                del self._files[path], self._by_name[file.name]
+                self._logs.drop(file.name)
         for file in self._files.values():
             if file.attempt is None and file.name in self._logs:
                 file.begins = self._logs.position(file.name)
@@ -172,9 +176,10 @@ class Living:
         name = "stdin" if piece.path == "-" else shown_files([(piece.path, 0)], self._roots or [piece.path])[0].name
         while name in self._by_name:
             name = piece.path if name != piece.path else f"{name}'"
-        file = _Followed(name, piece.path, attempt=place(name).attempt)
+        # A pipe must not be opened by any reader: it would wait for a writer, or take what is written.
+        path = Path(piece.path if os.path.isfile(piece.path) else NOWHERE)
+        file = _Followed(name, str(path), attempt=place(name).attempt)
         first = piece.data[:SAMPLE].replace(b"\0", b"")
-        path = Path(piece.path)
         file.log = (not first or is_text(first)) and not is_trace(first) and not any(one(path) for _, one, _ in APART)
         file.stamp = _stamp(piece.path)
         self._files[piece.path] = self._by_name[name] = file

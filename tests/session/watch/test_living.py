@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from doctor.rulebase.load import load_rulebase
+from doctor.session.watch.follow import follow
+from doctor.session.watch.watch import Watch
 from tests.session.watch.replay import Replay
 
 OOM = "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 3 has a total capacity of 79.11 GiB.\n"
@@ -44,3 +47,20 @@ def test_a_file_may_have_been_written_at_any_time(tmp_path: Path, written: int) 
         pytest.skip("this file system keeps no such time")
     replay.turns(3)
     assert any(key.startswith("new MEM") for key in said(replay))
+
+
+def test_a_pipe_is_read_by_nobody_else(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.sh")
+    following = follow([str(tmp_path / "pipe.sh")])
+    watch = Watch(load_rulebase(), following.follower, following.roots)
+    watch.turn()
+    into = os.open(tmp_path / "pipe.sh", os.O_WRONLY)
+    for _ in range(5):
+        os.write(into, OOM.encode())
+        watch.turn()
+        watch.material()  # while there is a writer, another reader would take what it writes
+    os.close(into)
+    watch.turn()
+    watch.finish()  # without one it would wait for ever
+    assert watch.status().lines == 5
+    following.follower.close()
