@@ -70,6 +70,7 @@ class Stream:
             self._anew = False
             self.offset += len(data)
             taken += len(data)
+        turn.more = turn.more or taken >= READ  # it may have been full, and its writer waits
         return taken
 
     def _over(self, turn: Turn) -> None:

@@ -174,6 +174,17 @@ def test_a_pipe_among_thousands_of_files_is_read(tmp_path: Path) -> None:
             os.close(number)
 
 
+def test_a_pipe_that_was_full_is_read_again_at_once() -> None:
+    out, into = os.pipe()
+    reader = Reader(streams=(Stream("-", out),))
+    os.write(into, b"x" * (1 << 16))
+    assert reader.turn().more
+    os.write(into, b"little\n")
+    assert not reader.turn().more
+    os.close(into)
+    os.close(out)
+
+
 @pytest.mark.parametrize("anew", [False, True])
 def test_a_fifo_is_read_on_by_the_next_job(tmp_path: Path, anew: bool) -> None:
     path = tmp_path / "pipe"
