@@ -100,7 +100,7 @@ def attach(
             watch = Watch(load_rulebase(rules), following.follower, following.roots, kept=wanted.kept, clock=clock)
         except InputError as error:
             raise click.UsageError(say(lang, error.note.key, path=error.note.path, **error.note.values)) from None
-        watch.add_facts("this node", following.facts)
+        watch.add_facts("this node", following.facts, lasting=True)
         acting = wanted.beside(watch, lang, pids[0] if pids else None, slurm, clock)
         ends.callback(following.follower.close)
         beside = ends.enter_context(ExitStack())

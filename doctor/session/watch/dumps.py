@@ -28,6 +28,8 @@ FLIGHT, STACKS = "flight-recorder", "stacks"
 KINDS = (FLIGHT, STACKS)
 BEFORE, APART = 20.0, 30.0
 """Seconds before the time-out at which dumps are taken again, and the least between two dumps."""
+NEARLY = 1
+"""Steps: some rank may get to the end of the one that others hang in, and has not gone on with them."""
 CHECKED, TRY = 3.0, 3.0
 """Seconds after which it is tried whether stacks can be had, when logs have been found; and that one look may take."""
 
@@ -50,6 +52,20 @@ def suspected(store: FactStore) -> Hang | None:
     return Hang(min(times, default=None))
 
 
+def _step(store: FactStore) -> float | None:
+    """How far the job is."""
+    steps = [float(fact.value) for fact in store.every("live.step") if isinstance(fact.value, int | float)]
+    return max(steps, default=None)
+
+
+def _went_on(store: FactStore, before: float | None) -> bool:
+    """Does the job run that hung at step `before`?"""
+    now = _step(store)
+    if now is None or before is None or abs(now - before) <= NEARLY:
+        return False
+    return suspected(store) is None and not any(store.every("failure.first_line"))
+
+
 @dataclass(slots=True, eq=False)
 class Dumps:
     """Hears announcements, and takes dumps of `kinds` in a thread of its own.
@@ -65,7 +81,12 @@ class Dumps:
     feed: Feed
     clock: Callable[[], float] = time.time
     _due: list[float] = field(default_factory=list)
-    _hanging: set[str] = field(default_factory=set)
+    _hanging: bool = False
+    _step: float | None = None
+    """How far the job was when it last began to hang."""
+    _fed: set[str] = field(default_factory=set)
+    _over: bool = False
+    """Has the job gone on since?"""
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _advised: bool = False
     _closed: bool = False
@@ -78,19 +99,26 @@ class Dumps:
     def __call__(self, said: Announcement) -> None:
         """Plans dumps when a hang begins, and drops the plan when it is over. Neither waits nor raises."""
         with self._changed:
+            hang = suspected(said.report.store)
             if said.kind is Kind.RESOLVED:
-                self._hanging.discard(said.text_key)
-                if not self._hanging:
-                    self._due = []
-            elif (hang := suspected(said.report.store)) is not None:
-                if not self._hanging:
-                    self._due = list(moments(self.clock(), hang))
-                    self._advised = False
-                self._hanging.add(said.text_key)
+                if hang is None:
+                    self._hanging, self._due = False, []
+            elif hang is not None and not self._hanging:
+                self._due = list(moments(self.clock(), hang))
+                self._step = _step(said.report.store)
+                self._hanging, self._advised, self._over = True, False, False
             self._changed.notify_all()
 
     def look(self, report: Report) -> None:
-        """A hang is told as soon as it shows: nothing is taken before."""
+        """Once the job has gone on, what was taken of its hang holds no longer, and the next hang is another one. Where
+        it has failed it tells why."""
+        with self._changed:
+            if self._over or not _went_on(report.store, self._step):
+                return
+            self._hanging, self._over, self._due = False, True, []
+            for kind in self._fed:
+                self.feed(kind, ())
+            self._fed.clear()
 
     def close(self, seconds: float = 1.0) -> None:
         """Waits a moment for a dump that is being taken."""
@@ -153,7 +181,7 @@ class Dumps:
             # A rank without dump would be taken for the one that the others wait for.
             self._says("attach.dump_partial", str(next(iter(flight.dumped.values())).parent), "")
             return False
-        self.feed(FLIGHT, read_dumps([(path, str(path)) for path in flight.dumped.values()]).facts)
+        self._feed(FLIGHT, read_dumps([(path, str(path)) for path in flight.dumped.values()]).facts)
         return True
 
     def _stacks(self, job: Job) -> None:
@@ -162,7 +190,13 @@ class Dumps:
             self._says("attach.not_dumped", STACKS, reason)
         if outcome.found:
             self._says("attach.dumped", STACKS, names([rank.rank for rank in job.ranks]))
-            self.feed(STACKS, outcome.facts)
+            self._feed(STACKS, outcome.facts)
+
+    def _feed(self, kind: str, facts: Sequence[Fact]) -> None:
+        with self._changed:
+            if not self._over:
+                self._fed.add(kind)
+                self.feed(kind, facts)
 
     def _says(self, key: str, what: str, text: str) -> None:
         self.told(Note(key, what, {"text": text}))

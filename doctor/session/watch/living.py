@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from doctor.facts.model import Event, EventSpec, Fact, Symptom
+from doctor.facts.model import Event, EventSpec, Symptom
 from doctor.rulebase.load import Loaded
 from doctor.rulebase.pack import cache_folder
 from doctor.session.analyze import Material, configs_of, shown_files
@@ -15,6 +15,7 @@ from doctor.session.contents import SAMPLE, File, beginning
 from doctor.session.gather import APART, Known, gather
 from doctor.session.kinds import is_text
 from doctor.session.notes import Note
+from doctor.session.watch.further import Further
 from probes.files.log import LogFile, LogReading
 from probes.files.log.place import place
 from probes.files.log.watched import WatchedLogs
@@ -73,8 +74,7 @@ class Living:
         self._by_name: dict[str, _Followed] = {}
         self._at: float | None = None
         self._looked = 0.0
-        self.further: dict[str, tuple[Fact, ...]] = {}
-        """Facts from elsewhere, by who gave them."""
+        self.further = Further()
         self.bytes = 0
 
     @property
@@ -137,12 +137,14 @@ class Living:
         gathered = gather(files, self.loaded.base.events, place=self)
         begins = {file.name: file.begins for file in chosen if attempt is not None and file.begins}
         events = [event for event in gathered.events if self._counts(event, begins)]
-        further = [fact for facts in self.further.values() for fact in facts]
         configs = configs_of(files, gathered.inputs)
-        return Material(self.loaded, tuple(gathered.inputs), (*gathered.facts, *further), tuple(events), (), configs)
+        return Material(
+            self.loaded, tuple(gathered.inputs), (*gathered.facts, *self.further.facts()), tuple(events), (), configs
+        )
 
     def begin_attempt(self) -> None:
         """What failed before belongs to the attempt before, whose own files are needed no more."""
+        self.further.begin_attempt()
         latest = self.attempts[-1]
         for path, file in [*self._files.items()]:
             if file.attempt is not None and file.attempt < latest:

@@ -74,7 +74,6 @@ class MemoryDumps:
     feed: Callable[[str, Sequence[Fact]], object]
     clock: Callable[[], float] = time.time
     _next: float = float("-inf")
-    _facts: dict[int, list[Fact]] = field(default_factory=dict)
     _thread: threading.Thread | None = None
     _stopping: threading.Event = field(default_factory=threading.Event)
 
@@ -119,9 +118,7 @@ class MemoryDumps:
             self._says("attach.dumped", f"{names([rank])}: {path}")
             for warning in reading.warnings.get(str(path), ()) if not reading.facts else ():
                 self._says("attach.not_dumped", warning)
-            self._facts[rank] = reading.facts
-        if taken.files:
-            self.feed(MEMORY, [fact for facts in self._facts.values() for fact in facts])
+            self.feed(f"{MEMORY} {names([rank])}", reading.facts)
 
     def _here(self) -> list[Rank]:
         """The ranks here that can be asked, else all; NoJobError where there are none."""

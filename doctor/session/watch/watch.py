@@ -124,9 +124,9 @@ class Watch:
             turned.said += self._judge(at)
         return turned
 
-    def add_facts(self, giver: str, facts: Sequence[Fact]) -> None:
-        """Takes facts that were gathered elsewhere, in place of earlier ones of that giver; from any thread."""
-        self._living.further = {**self._living.further, giver: tuple(facts)}
+    def add_facts(self, giver: str, facts: Sequence[Fact], lasting: bool = False) -> None:
+        """Takes facts that were gathered elsewhere, as Further.give does; from any thread."""
+        self._living.further.give(giver, facts, lasting)
         self._pace.heard(True)
 
     def finish(self, answers: Answers | None = None) -> list[Announcement]:

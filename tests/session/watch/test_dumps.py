@@ -18,6 +18,7 @@ import pytest
 from doctor.facts.model import Fact
 from doctor.facts.store import FactStore
 from doctor.session.notes import Note
+from doctor.session.report import Report
 from doctor.session.watch.dumps import BEFORE, FLIGHT, STACKS, Dumps, Hang, moments, suspected
 from doctor.session.watch.model import Kind
 from probes.live.dumps.flight import dump_flight_recorders
@@ -254,3 +255,48 @@ def test_a_hang_starts_dumps_once_and_other_findings_none(monkeypatch: pytest.Mo
         time.sleep(0.01)
     assert len(taken) == 2
     told.close()
+
+
+def at_step(step: float, *facts: Fact) -> Report:
+    return replace(said().report, store=FactStore([Fact("live.step", step, "job"), *facts]))
+
+
+HUNG, FAILED = Fact("live.stalled", True, "job"), Fact("failure.first_line", "rank2.log:7", "job")
+
+
+@pytest.mark.parametrize(
+    ("report", "holds"),
+    [
+        (at_step(40, HUNG), True),
+        (at_step(41), True),
+        (at_step(43), False),
+        (at_step(43, FAILED), True),
+        (at_step(43, HUNG), True),
+    ],
+)
+def test_what_was_taken_of_a_hang_holds_until_the_job_goes_on(
+    report: Report, holds: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One step further may be the end of the one that others hang in; a failure is what it tells the reason of."""
+    fed = Fed()
+    monkeypatch.setattr(Dumps, "take", lambda self: self._feed(STACKS, [Fact("stack.fault", "data", "rank:2")]))
+    dumps = fed.dumps("none", STACKS)
+    dumps(said("silence", report=at_step(40, HUNG)))
+    assert fed.done.wait(10.0)
+    dumps.look(report)
+    assert bool(fed.facts[STACKS]) == holds
+    fed.done.clear()
+    dumps(said("other", report=at_step(60, HUNG)))
+    assert fed.done.wait(0.2 if holds else 10.0) != holds  # the same hang, or another one
+    dumps.close()
+
+
+def test_a_dump_that_comes_when_the_job_has_gone_on_is_of_no_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    fed = Fed()
+    monkeypatch.setattr(Dumps, "take", lambda self: None)
+    dumps = fed.dumps("none", STACKS)
+    dumps(said("silence", report=at_step(40, HUNG)))
+    dumps.look(at_step(50))
+    dumps._feed(STACKS, [Fact("stack.fault", "data", "rank:2")])
+    assert fed.facts == {}
+    dumps.close()
