@@ -60,7 +60,8 @@ class Raised:
 
 @dataclass(slots=True)
 class Traceback:
-    """A traceback being read under one label. `lead` is what logging put before each of its lines."""
+    """A traceback being read under one label. `lead` is what logging put before each of its lines; `barred` if its
+    header stands behind a progress bar, with a part of its label alone."""
 
     label: str
     lead: str
@@ -72,6 +73,7 @@ class Traceback:
     waiting: bool = False
     extra: int = 0
     unseen: int = 0
+    barred: bool = False
 
     def body(self, text: str) -> str:
         """`text` without the lead, if it has one of the same shape."""
@@ -121,9 +123,9 @@ class Tracebacks:
     def _adopted(self, label: str) -> Traceback | None:
         """The traceback whose header lost the launcher's label to a progress bar that went back in its line."""
         for own, traceback in self._open.items():
-            if own and label.endswith(own):
+            if traceback.barred and label.endswith(own):
                 del self._open[own]
-                traceback.label = label
+                traceback.label, traceback.barred = label, False
                 self._open[label] = traceback
                 return traceback
         return None
@@ -212,7 +214,7 @@ def _begin(label: str, body: str, source: Source, position: int) -> Traceback | 
     if header := HEADER.search(body):
         before = body[: header.start()]
         if own := _label_after_bar(before):
-            return Traceback(label + own.strip(), "", current=Raised(position=position, sources=[source]))
+            return Traceback(label + own.strip(), "", barred=True, current=Raised(position=position, sources=[source]))
         # IPython begins with the name of the exception, and draws a line before it.
         notebook = EXCEPTION.match(before.strip("- ")) is not None
         lead = "" if notebook or not before.strip(BOX + "─- ") else before

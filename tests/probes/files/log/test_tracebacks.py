@@ -262,3 +262,11 @@ def test_a_bar_that_did_not_end_its_line_stands_before_the_header(label: str) ->
     (event,) = tracebacks(f"{launcher}{BAR}{own}{first.removeprefix(label)}\n{rest}")
     assert event.fields["exception"] == "torch.OutOfMemoryError"
     assert event.fields["last_frame"] == "/lib/tensor.py:backward: run()"
+
+
+def test_a_label_that_ends_like_another_one_is_another_rank() -> None:
+    steps = "".join(f"{rank}: step {step}\n" for step in range(5) for rank in (0, 10))
+    mixed = "".join(f"0: {line}\n10: step {step}\n" for step, line in enumerate(PLAIN.splitlines(), 5))
+    (event,) = tracebacks(steps + mixed)
+    assert (event.rank, event.fields["exception"]) == (0, "torch.OutOfMemoryError")
+    assert event.fields["last_frame"] == "/lib/tensor.py:backward: run()"
