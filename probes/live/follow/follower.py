@@ -39,7 +39,7 @@ FEW = 3
 """Remarks of one kind in a turn from which they become one."""
 
 Listing: TypeAlias = Callable[[], Iterable[str]]
-"""The paths to follow, as they are now."""
+"""The paths to follow, as they are now; an empty one where there is none yet, for it may take long to the next."""
 
 Apart: TypeAlias = Callable[[str, os.stat_result], bool]
 """Is this file one that pdoctor writes itself?"""
@@ -158,7 +158,8 @@ class Follower:
         """The paths that are to be followed; when each was changed, if they are too many."""
         paths: list[str] = []
         for path in islice(self._listing(), MOST_LISTED):
-            paths.append(path)
+            if path:
+                paths.append(path)
             yield
         changed: dict[str, int] = {}
         if len({*paths, *self.followed}) > MOST_FILES:

@@ -37,7 +37,8 @@ ENDED = re.compile(r"COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF_MEMORY|
 
 
 class Targets(Protocol):
-    """Something that names files. `over` is None where nothing tells whether the job has ended."""
+    """Something that names files, and gives an empty name now and then while it passes over what is none. `over` is
+    None where nothing tells whether the job has ended."""
 
     def __call__(self) -> Iterable[str]: ...
 
@@ -46,7 +47,8 @@ class Targets(Protocol):
 
 @dataclass(slots=True)
 class Files:
-    """Paths, patterns with * ? [ ] (** for any depth), and folders with all that is below them."""
+    """Paths, patterns with * ? [ ] (** for any depth), and folders with all that is below them; an empty name for each
+    folder and each file that is passed over, since a tree may hold millions of them and no log."""
 
     names: Sequence[str]
 
@@ -73,6 +75,7 @@ def _matching(pattern: str) -> Iterator[str]:
     before, after = pattern[: found.start()] + ("/" if found[0][0] == "/" else ""), pattern[found.end() :]
     for start in sorted(glob.iglob(before)) if before else [""]:
         for folder in _folders(start, DEEPEST):
+            yield ""
             yield from _matching(os.path.join(glob.escape(folder), after)) if after else _below(folder, 0)
 
 
@@ -91,13 +94,14 @@ def _below(folder: str, deeper: int) -> Iterator[str]:
             entries = sorted(found, key=lambda entry: entry.name)
     except OSError:
         return
+    yield ""
     for entry in entries:
         with contextlib.suppress(OSError):
             if entry.is_dir(follow_symlinks=False):
                 if deeper and entry.name not in SKIPPED:
                     yield from _below(entry.path, deeper - 1)
-            elif entry.is_file() and _holds_lines(entry):
-                yield entry.path
+            else:
+                yield entry.path if entry.is_file() and _holds_lines(entry) else ""
 
 
 def _holds_lines(entry: os.DirEntry[str]) -> bool:

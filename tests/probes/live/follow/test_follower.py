@@ -276,3 +276,27 @@ def test_what_pdoctor_writes_itself_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "said.log").write_bytes(b"CUDA out of memory\n")
     follower = Follower(Files([str(tmp_path)]), time.time, apart=lambda path, found: path.endswith("said.log"))
     assert [piece.data for piece in follower.turn().pieces] == [b"line\n"]
+
+
+def test_a_tree_without_logs_is_looked_through_in_parts(tmp_path: Path) -> None:
+    """By a clock that goes on by a millisecond whenever it is asked."""
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 0.001
+        return now[0]
+
+    (tmp_path / "rank0.log").write_text("line\n")
+    follower = Follower(Files([str(tmp_path)]), clock)
+    assert [piece.data for piece in follower.turn().pieces] == [b"line\n"]
+    for number in range(300):
+        (tmp_path / f"tokens{number}.npy").touch()
+    (tmp_path / "z.log").write_text("another\n")
+    now[0] += 60.0
+    turns = 0
+    while len(follower.followed) < 2:
+        begun, turns = now[0], turns + 1
+        follower.turn()
+        assert now[0] - begun < 0.2
+    assert turns > 2
+    follower.close()
