@@ -207,11 +207,12 @@ class Tail:
             if found.st_nlink == 0 and at - late.grown_at >= GONE:
                 self._finish_late()
             return 0
-        data = late.read_lines(found, room)
-        late.changed, late.grown_at = found.st_mtime_ns, at
-        if data:
+        taken = 0
+        while taken < room and (data := late.read_lines(found, room - taken)):
             turn.pieces.append(Piece(self.path, data))
-        return len(data)
+            taken += len(data)
+        late.changed, late.grown_at = found.st_mtime_ns, at
+        return taken
 
     def _look(self, turn: Turn, at: float) -> None:
         """Is the file at the path still the one that is open? If it was replaced, go over to the new one."""
@@ -256,8 +257,8 @@ class Tail:
         self._late, self._part = part, None
 
     def _rotated(self, turn: Turn, stand: Stand, known: set[Identity], was_cut: bool = False) -> None:
-        """Opens what came and went while nobody looked."""
-        for path, start in missed(self.path, stand, self.done, known, was_cut)[-MOST_BEHIND:]:
+        """Opens what came and went while nobody looked; what is open already is read on as it is."""
+        for path, start in missed(self.path, stand, self.done, known.union(self.keys), was_cut)[-MOST_BEHIND:]:
             try:
                 part = Part.behind(path, start)
             except OSError as error:
@@ -310,7 +311,8 @@ class Tail:
             with contextlib.suppress(OSError):
                 found = self._late.look()
                 if turn is not None and found.st_size > self._late.offset and not self._late.is_cut(found):
-                    turn.pieces.append(Piece(self.path, self._late.read(found, found.st_size)))
+                    while data := self._late.read(found, found.st_size):
+                        turn.pieces.append(Piece(self.path, data))
                 self._remember(self._late.stand(self._late.key))
             self._late.close()
             self._late = None

@@ -245,3 +245,22 @@ def test_a_file_system_that_fails_for_a_while_loses_nothing(
     data += reader.read(5)
     assert data.splitlines() == [b"line %04d" % number for number in range(40)]
     assert reader.remarks == [("follow.unreadable", "train.log")]
+
+
+def test_all_that_came_into_the_file_before_is_read_when_another_one_takes_its_turn(log: Path) -> None:
+    """A program that was not told of the rotation writes much between two looks."""
+    add(log, b"first\n")
+    reader = Reader(str(log))
+    data = reader.read()
+    renamed(log, 5)
+    add(log, b"second\n")
+    data += reader.read(2)
+    add(log.with_name("train.log.1"), b"late line\n" * 100_000)
+    data += reader.read()
+    assert data.count(b"late line\n") == 100_000
+    add(log.with_name("train.log.1"), b"later line\n" * 300_000)
+    renamed(log, 5)
+    add(log, b"third\n")
+    data += reader.read(5)
+    assert data.count(b"later line\n") == 300_000
+    assert data.endswith(b"third\n")
