@@ -32,7 +32,7 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Shown:
     """What is kept of an announcement: the report that comes with it holds all that was read of an attempt."""
 
     key: str
@@ -46,7 +46,7 @@ class Metrics:
     """What was last heard of the job; any thread may read `text` while another one writes."""
 
     status: Status | None = None
-    findings: dict[str, Standing] = field(default_factory=dict)
+    findings: dict[str, Shown] = field(default_factory=dict)
     announced: Counter[Kind] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -59,9 +59,11 @@ class Metrics:
             self.announced[said.kind] += 1
             if said.kind is Kind.RESOLVED:
                 self.findings.pop(said.text_key, None)
-            elif said.kind is not Kind.STORM and (said.text_key in self.findings or len(self.findings) < MOST_FINDINGS):
+            elif said.kind is not Kind.STORM:
                 belief = said.finding.belief if said.finding else 0.0
-                self.findings[said.text_key] = Standing(said.text_key, belief, said.first_seen, _named(said))
+                self.findings[said.text_key] = Shown(said.text_key, belief, said.first_seen, _named(said))
+                if len(self.findings) > MOST_FINDINGS:  # of a job that was restarted often, the first attempts go
+                    del self.findings[next(iter(self.findings))]
 
     def text(self) -> str:
         with self._lock:
@@ -82,7 +84,7 @@ def rendered(metrics: Iterable[Metric]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _families(status: Status | None, findings: Sequence[Standing], announced: Mapping[Kind, int]) -> Iterator[Metric]:
+def _families(status: Status | None, findings: Sequence[Shown], announced: Mapping[Kind, int]) -> Iterator[Metric]:
     yield Metric("pdoctor_info", "gauge", "The pdoctor that watches.", [Sample(1, {"version": doctor.__version__})])
     yield Metric(
         "pdoctor_announcements_total", "counter", "Announcements made, by kind.",

@@ -63,3 +63,12 @@ def test_many_findings_and_entities_stay_bounded() -> None:
 def test_what_could_steer_a_terminal_is_written_out() -> None:
     text = rendered([Metric("m", "gauge", "x", [Sample(1, {"host": "a\x1b[2J\x9b\u202eb\r"})])])
     assert text.splitlines()[2] == r'm{host="a\\x1b[2J\\x9b\\x202eb\\x0d"} 1'
+
+
+def test_of_many_findings_the_last_hundred_are_shown() -> None:
+    metrics = Metrics()
+    for attempt in range(120):
+        metrics.hear(said(f"MEM001@{attempt}", episode=attempt))
+    text = metrics.text()
+    assert text.count("pdoctor_finding{") == 100
+    assert 'key="MEM001@119"' in text and 'key="MEM001@20"' in text and 'key="MEM001@19"' not in text
