@@ -84,14 +84,17 @@ class Watching:
             self._app.renew()
 
     def _show(self, base: Session | None, grown: Session) -> None:
-        """Shows the session with what came; the person may have answered or chosen meanwhile."""
+        """Shows the session with what came; the person may have answered or chosen meanwhile. Only what stands in the
+        list can be looked at."""
         from doctor.session.session import with_material
+        from doctor.views import present
 
         now = self._app.session
         if now is not None and now is not base:
             grown = with_material(now, grown.material)
         held = {f"rule {finding.rule.id}" for finding in grown.report.diagnosis.findings}
-        self.new = {key: at for key, at in self.new.items() if key in held or not key.startswith("rule ")}
+        held |= {event_key(event.source) for event in present.unexplained(grown.report)}
+        self.new = {key: at for key, at in self.new.items() if key in held}
         self._app.update(grown)
 
     def _take(self, said: Announcement, first: bool) -> None:

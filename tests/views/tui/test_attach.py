@@ -201,6 +201,23 @@ def test_earlier_attempts_stay_in_sight(tmp_path: Path) -> None:
     watch(job, act, size=(140, 30))
 
 
+def test_what_is_no_longer_in_the_list_is_no_news(tmp_path: Path) -> None:
+    job = Job(tmp_path)
+    job.write("attempt_0/2/stderr.log", steps(2, 1, 20))
+
+    async def act(person: Walker) -> None:
+        await begun(person)
+        await person.press("7")
+        job.write("attempt_0/2/stderr.log", RAISED)
+        await person.until(lambda: [key.partition(" ")[0] for key in new(person)] == ["event"])
+        job.write("attempt_1/2/stderr.log", steps(2, 1, 20))
+        await person.until(lambda: new(person) == [])
+        await person.press("2")
+        await person.until(lambda: "attempt 1" in bar(person)[0] and "last line" in bar(person)[1])
+
+    watch(job, act)
+
+
 def test_a_file_that_is_added_is_followed_too(tmp_path: Path) -> None:
     job = Job(tmp_path)
     further = tmp_path / "elsewhere.log"
