@@ -129,7 +129,7 @@ def _watch(watch: Watch, ending: Ending, screen: Screen, acting: Acting, interva
     while not (stopped or screen.gone):
         started = time.monotonic()
         turned = watch.turn()
-        screen.show(watch, turned.said, turned.remarks)
+        screen.show(watch, turned.said, turned.notes)
         acting.turned(turned.said)
         if (end := ending.see(bool(turned.heard))) is not None:
             screen.ended(end)

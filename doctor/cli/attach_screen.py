@@ -20,7 +20,7 @@ from doctor.session.watch.trouble import Trouble
 
 if TYPE_CHECKING:
     from doctor.session.watch.follow import Following
-    from doctor.session.watch.model import Announcement, Remark
+    from doctor.session.watch.model import Announcement
     from doctor.session.watch.watch import Watch
 
 MINUTE = 60.0
@@ -63,16 +63,15 @@ class Screen:
             for path in following.waiting:
                 options.note(say(self._lang, "watch.waiting", path=path))
 
-    def show(self, watch: Watch, said: list[Announcement], remarks: list[Remark]) -> None:
-        notes = self.heard()
+    def show(self, watch: Watch, said: list[Announcement], noted: list[Note]) -> None:
+        notes = [*noted, *self.heard()]
         with self._onto(sys.stderr):
-            if said or ((remarks or notes) and not self._hushed):
+            if said or (notes and not self._hushed):
                 self._clear()
-            for remark in remarks if not self._hushed else ():
-                more = say(self._lang, "follow.more", n=f"{remark.more:,}") if remark.more else ""
-                options.note(say(self._lang, remark.key, path=remark.path, reason=remark.reason) + more)
             for note in notes if not self._hushed else ():
-                options.note(say(self._lang, note.key, path=note.path, **note.values))
+                from doctor.views import present
+
+                options.note(present.note_text(note, self._lang))
         if said:
             with self._onto(sys.stdout):
                 self._tell(said)

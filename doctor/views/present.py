@@ -86,7 +86,8 @@ def quoted(source: Source, lang: str) -> str:
 
 def note_text(note: Note, lang: str) -> str:
     told = {name: translated(value, lang) for name, value in note.values.items() if name in ("text", "reason")}
-    return say(lang, note.key, path=note.path, **{**note.values, **told})
+    more = say(lang, "follow.more", n=note.values["more"]) if "more" in note.values else ""
+    return say(lang, note.key, path=note.path, **{**note.values, **told}) + more
 
 
 def warnings(report: Report, lang: str) -> list[str]:

@@ -143,8 +143,7 @@ def _quote(source: Source, patterns: tuple[str, ...], lang: str, page: Page) -> 
 
 def noted(note: Note, at: float, lang: str) -> Text:
     """A remark, in one line."""
-    more = say(lang, "follow.more", n=note.values["more"]) if "more" in note.values else ""
-    return Text(f"{clock(at)} ", "dim").append(f"! {visible(present.note_text(note, lang) + more)}", "yellow")
+    return Text(f"{clock(at)} ", "dim").append(f"! {visible(present.note_text(note, lang))}", "yellow")
 
 
 def clock(at: float) -> str:

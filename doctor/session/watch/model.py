@@ -75,17 +75,6 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
-    """Something about a file that stands in the way of following it; `key` is a message, `reason` the system's word.
-    The same is to be said of `more` files."""
-
-    key: str
-    path: str
-    reason: str = ""
-    more: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Mark:
     """Where reading a file stands, for a restart to go on: the file by device and inode and by the hash of its first
     bytes (`print_bytes` of them), how many bytes are done, and `reader`, the log reader's own state up to there

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from doctor.session.collecting import Source
     from doctor.session.watch.ending import Ending
     from doctor.session.watch.follow import Following
-    from doctor.session.watch.model import Announcement, Remark, Status
+    from doctor.session.watch.model import Announcement, Status
     from doctor.session.watch.watch import Episode, Watch
 
 FIRST = 2.0
@@ -115,7 +115,7 @@ class Watched:
             turned = self._watch.turn()
             self._beside(turned.said)
             self._said += turned.said
-            self._notes += [_note(each) for each in turned.remarks]
+            self._notes += turned.notes
             if not turned.more:
                 self._end = self._ending.see(bool(turned.heard))
             if self._end is not None:
@@ -152,8 +152,3 @@ class Watched:
         """The watch follows it too, whatever it is."""
         self._following.further.append(path)
         return self
-
-
-def _note(remark: Remark) -> Note:
-    more = {"more": f"{remark.more:,}"} if remark.more else {}
-    return Note(remark.key, remark.path, {"reason": remark.reason, **more})

@@ -14,15 +14,17 @@ from doctor.facts.vitals import Vitals as JobVitals
 from doctor.rulebase.load import Loaded
 from doctor.session.analyze import Material, judge
 from doctor.session.answers import Answers
+from doctor.session.notes import Note
 from doctor.session.report import Report
 from doctor.session.watch.living import Living
-from doctor.session.watch.model import Announcement, Heard, Kept, Mark, Remark, Status, Vitals
+from doctor.session.watch.model import Announcement, Heard, Kept, Mark, Status, Vitals
 from doctor.session.watch.pace import Pace
 from doctor.session.watch.remembered import remembered
 from doctor.session.watch.stall import stalls_at
 from doctor.session.watch.telling import ALARMING, Teller
 from probes.files.uncollected import uncollected
 from probes.live.follow import Follower
+from probes.live.follow.model import Remark
 from probes.live.follow.tail import Tail
 
 CATCHING_UP = 5.0
@@ -49,11 +51,12 @@ class Episode:
 
 @dataclass(slots=True)
 class Turned:
-    """What one turn gave. `more` if there is more to read at once."""
+    """What one turn gave; `notes` tell what stands in the way of following a file. `more` if there is more to read at
+    once."""
 
     heard: list[Heard] = field(default_factory=list)
     said: list[Announcement] = field(default_factory=list)
-    remarks: list[Remark] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     more: bool = False
 
@@ -96,7 +99,7 @@ class Watch:
         turn = self.follower.turn()
         at = self._clock()
         turned = Turned(ended=turn.ended, more=turn.more)
-        turned.remarks = [Remark(one.key, one.path, one.reason, one.more) for one in turn.remarks]
+        turned.notes = [_note(one) for one in turn.remarks]
         serious = False
         expected = len(self.follower.followed)
         self._living.meet(turn.pieces, at, expected)
@@ -214,6 +217,11 @@ class Watch:
             self._vitals, self._pace, self.report = self._new_vitals(), Pace(), None
         self._attempt = attempts[-1]
         return said
+
+
+def _note(remark: Remark) -> Note:
+    more = {"more": f"{remark.more:,}"} if remark.more else {}
+    return Note(remark.key, remark.path, {"reason": remark.reason, **more})
 
 
 def _unexplained(diagnosis: Diagnosis) -> bool:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from doctor.rulebase.load import Loaded, load_rulebase
+from doctor.session.notes import Note
 from doctor.session.watch.follow import Following, follow
-from doctor.session.watch.model import Announcement, Kept, Remark
+from doctor.session.watch.model import Announcement, Kept
 from doctor.session.watch.watch import Watch
 
 BEGIN = 1_767_323_045.0
@@ -17,14 +18,14 @@ BEGIN = 1_767_323_045.0
 
 @dataclass(slots=True)
 class Replay:
-    """A folder, watched from the start; what was said and remarked so far."""
+    """A folder, watched from the start; what was said and noted so far."""
 
     folder: Path
     kept: Kept | None = None
     loaded: Loaded = field(default_factory=load_rulebase)
     now: float = BEGIN
     said: list[Announcement] = field(default_factory=list)
-    remarks: list[Remark] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     following: Following = field(init=False)
     watch: Watch = field(init=False)
 
@@ -49,7 +50,7 @@ class Replay:
         while more:
             turned = self.watch.turn()
             said += turned.said
-            self.remarks += turned.remarks
+            self.notes += turned.notes
             more = turned.more
         self.said += said
         return said

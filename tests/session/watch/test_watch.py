@@ -34,7 +34,7 @@ def test_ten_minutes_of_a_healthy_job_are_silent(name: str, tmp_path: Path) -> N
     replay = Replay(tmp_path)
     replay.play({"job.log": text}, turns=60, seconds=10)
     assert [one.text_key for one in replay.said if one.finding is None or one.finding.severity in ALARMING] == []
-    assert replay.remarks == []
+    assert replay.notes == []
 
 
 def test_a_finding_is_told_at_once_and_once_with_its_rank(tmp_path: Path) -> None:
