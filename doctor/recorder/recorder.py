@@ -134,6 +134,8 @@ class Recorder:
         if memory.on_gpu():
             with contextlib.suppress(OSError):  # a file system without named pipes
                 self._snapshots = Snapshots(path, pipe.Pipe(pipe.path_of(path)), self._put)
+            if not self.on:  # an error of its own came first: nobody would look into the pipe
+                self._no_snapshots()
 
     def _no_snapshots(self) -> None:
         snapshots, self._snapshots = self._snapshots, None

@@ -192,6 +192,32 @@ def forked(folder: str) -> None:
     job.ended()
 
 
+def off_before(folder: str) -> None:
+    """A recorder that its own error switches off before it listens leaves no pipe at which nobody listens."""
+    gpu = install(Gpu())
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    recorder.attach(model, optimizer, folder)
+    asked = []
+
+    def late() -> bool:
+        assert recorder._current is not None
+        recorder._current.stop(RuntimeError("an error of its own"))
+        asked.append(True)
+        return True
+
+    recorder.recorder.memory.on_gpu = late
+    model(torch.randn(3, 4)).sum().backward()
+    gpu.alloc(1 << 20, PLACE)
+    optimizer.step()
+    end = time.monotonic() + 60
+    while not asked:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    time.sleep(0.2)
+    assert [path.name for path in Path(folder).iterdir()] == ["rank0.jsonl"]
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]](sys.argv[2])
     print("passed")
