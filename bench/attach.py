@@ -173,7 +173,7 @@ def attached(folder: Path, *more: str) -> Iterator[Attached]:
             time.sleep(0.05)
         yield Attached(process, port, said)
     finally:
-        process.send_signal(signal.SIGINT)
+        process.terminate()  # SIGINT is ignored below a shell that runs in the background
         with suppress(subprocess.TimeoutExpired):
             process.wait(20)
         process.kill()
