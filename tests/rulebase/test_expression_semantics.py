@@ -68,7 +68,8 @@ def meaning(tree: Tree, world: World, card: int | None = None) -> Told:
         case "name":
             return named(parts[0], world, card)
         case "known":
-            return Told(named(parts[0], world, card).value is not None)
+            told = named(parts[0], world, card)
+            return Told(told.value is not None, told.used)
         case "seen" | "count":
             times = world.seen.get(parts[0], 0) if any(world.seen.values()) or world.fields else None
             if times is None:

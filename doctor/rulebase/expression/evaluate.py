@@ -124,10 +124,23 @@ def _name(name: str) -> _Term:
         return _constant(CONSTANTS[name][0])
     if name in ("true", "false"):
         return _constant(name == "true")
-    return _known(name)
+    return _told(name)
 
 
-def _known(name: str) -> _Term:
+def _is_known(name: str) -> _Term:
+    """Rests on the fact that is known; that it is not known is no gap."""
+
+    def value(lookup: Lookup, trace: _Trace) -> bool:
+        if lookup.field(name) is not None:
+            return True
+        if (fact := lookup.fact(name)) is not None:
+            trace.used[(fact.name, fact.entity)] = fact
+        return fact is not None
+
+    return value
+
+
+def _told(name: str) -> _Term:
     """A field of the event, else a fact."""
 
     def value(lookup: Lookup, trace: _Trace) -> Any | None:
@@ -222,7 +235,7 @@ def _call(node: ast.Call) -> _Term:
         name = str(first.value) if isinstance(first, ast.Constant) else dotted_name(first) or ""
         if function == "fact":
             return _name(name)
-        return lambda lookup, trace: lookup.field(name) is not None or lookup.fact(name) is not None
+        return _is_known(name)
     return _applied(FUNCTIONS[function], _terms(node.args))
 
 
