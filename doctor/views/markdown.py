@@ -13,9 +13,9 @@ import doctor
 from doctor.engine.model import Finding
 from doctor.facts.model import Source
 from doctor.messages import say
-from doctor.rulebase.truth import Truth
 from doctor.session.report import Report
 from doctor.views import coverage, plan_report, present
+from doctor.views.proofs import proofs
 from doctor.views.quote import excerpt
 from doctor.views.related import Related
 from doctor.views.safe import visible, visible_lines
@@ -107,11 +107,9 @@ def _root(report: Report, related: Related, root: Finding, lang: str) -> Iterato
 
 
 def _quotes(report: Report, root: Finding) -> Iterator[tuple[Source, str]]:
-    """The first line of every signal that holds, the strongest first."""
+    """The first line of every signal that holds."""
     events = {event.source: event for outcome in root.outcomes for event in outcome.events}
-    none = root.rule.condition.none
-    shown = [o for o in root.outcomes if o.truth is Truth.TRUE and o.sources and o.signal not in none]
-    taken = list(dict.fromkeys(o.sources[0] for o in sorted(shown, key=lambda outcome: -outcome.weight)))
+    taken = list(dict.fromkeys(outcome.sources[0] for outcome in proofs(root)))
     for source in taken[:SIGNALS]:
         event = events.get(source)
         spec = report.rulebase.events.get(event.name) if event else None

@@ -13,7 +13,6 @@ from doctor.facts.model import Event, Source
 from doctor.facts.ranks import ranges
 from doctor.messages import say, say_count
 from doctor.rulebase.model import Remedy
-from doctor.rulebase.truth import Truth
 from doctor.session.gpu_memory import memory_by_gpu
 from doctor.session.heat import heat_of
 from doctor.session.held import memory_of
@@ -27,6 +26,7 @@ from doctor.views.bars import draw
 from doctor.views.gpu_memory import draw_gpu_memory
 from doctor.views.heat import draw_heat
 from doctor.views.page import Page
+from doctor.views.proofs import proofs
 from doctor.views.quote import excerpt
 from doctor.views.rank_map import draw_ranks
 from doctor.views.related import Related
@@ -119,14 +119,11 @@ class TextReport:
         self.rivals(finding)
 
     def evidence(self, finding: Finding) -> None:
-        """One line for each signal that holds, the strongest first; all lines when asked."""
+        """One line for each signal that holds; all lines when asked."""
         self._label(event for outcome in finding.outcomes for event in outcome.events)
-        none = finding.rule.condition.none
-        shown = [o for o in finding.outcomes if o.truth is Truth.TRUE and o.sources and o.signal not in none]
-        shown.sort(key=lambda outcome: -outcome.weight)
         quoted: set[Source] = set()
         head, hidden = self.say("head.evidence"), 0
-        for position, outcome in enumerate(shown):
+        for position, outcome in enumerate(proofs(finding)):
             fresh = [source for source in outcome.sources if source not in quoted]
             if position >= QUOTED_SIGNALS and not self.verbose:
                 hidden += len(fresh)

@@ -9,12 +9,12 @@ from rich.text import Text
 from doctor.engine.model import Finding, Role
 from doctor.facts.model import Source
 from doctor.messages import say, say_count
-from doctor.rulebase.truth import Truth
 from doctor.session.notes import Note
 from doctor.session.watch.model import Announcement, Kind, Status
 from doctor.session.watch.telling import first_unexplained
 from doctor.views import present
 from doctor.views.page import Page
+from doctor.views.proofs import proofs
 from doctor.views.quote import excerpt
 from doctor.views.safe import visible
 from doctor.views.text import STYLES
@@ -111,10 +111,8 @@ def _finding(said: Announcement, finding: Finding, lang: str, page: Page) -> Non
         return
     if finding.role is Role.CONSEQUENCE and finding.explained_by:
         page.beside("", say(lang, "watch.now_follows", rule=finding.explained_by), COLUMN)
-    best = next(
-        (o for o in sorted(finding.outcomes, key=lambda o: -o.weight) if o.sources and o.truth is Truth.TRUE), None
-    )
-    if best is not None:
+    if shown := proofs(finding):
+        best = shown[0]
         specs = said.report.rulebase.events
         patterns = next((specs[event.name].patterns for event in best.events if event.name in specs), ())
         _quote(best.sources[0], patterns, lang, page)

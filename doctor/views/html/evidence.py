@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from doctor.engine.model import Finding, Outcome
 from doctor.facts.model import Event, Source
-from doctor.rulebase.truth import Truth
 from doctor.views import present
 from doctor.views.html.context import Context, folded, items
 from doctor.views.markup import Markup, el, text
+from doctor.views.proofs import proofs
 from doctor.views.quote import excerpt
 
 LONGEST, NEIGHBOUR, FRAMES, ALIKE, SIGNALS = 2_000, 400, 12, 40, 12
@@ -20,13 +20,10 @@ HEAVIEST = 5.0
 
 
 def evidence(context: Context, finding: Finding) -> Markup:
-    """One entry for each signal that holds, the strongest first."""
-    none = finding.rule.condition.none
-    shown = [o for o in finding.outcomes if o.truth is Truth.TRUE and o.sources and o.signal not in none]
-    shown.sort(key=lambda outcome: -outcome.weight)
+    """One entry for each signal that holds."""
     quoted: set[Source] = set()
     entries: list[Markup] = []
-    for outcome in shown[:SIGNALS]:
+    for outcome in proofs(finding)[:SIGNALS]:
         fresh = [source for source in outcome.sources if source not in quoted]
         quoted.update(fresh)
         if fresh:
