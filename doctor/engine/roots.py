@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp, log
 
 from doctor.engine.candidates import Candidate, probability
@@ -88,14 +89,17 @@ def compete(found: list[Candidate], folded: dict[str, str], explained: dict[str,
             for symptom in candidate.symptoms | explained[candidate.rule.id].identities:
                 taken.setdefault(symptom, candidate)
     for candidate in by_belief:
-        rivals = groups.get(candidate.rule.id, ())
-        total = sum(exp(rival.odds) for rival in rivals if rival.rule.cause != candidate.rule.cause)
-        candidate.belief = exp(candidate.odds) / (1 + exp(candidate.odds) + total)
-    for owner_id, rivals in groups.items():
-        owner = next(c for c in found if c.rule.id == owner_id)
+        candidate.belief = exp(candidate.odds) / _all_odds(candidate, groups.get(candidate.rule.id, ()))
+    for owner in by_belief:
+        rivals = groups.get(owner.rule.id, ())
         for rival in rivals:
-            rival.belief = min(rival.belief, 1 - owner.belief)
+            rival.belief = min(rival.belief, exp(rival.odds) / _all_odds(owner, rivals))
     return lost
+
+
+def _all_odds(owner: Candidate, rivals: Sequence[Candidate]) -> float:
+    """What the odds of a winner, of the rivals that name another cause, and of "something else" add up to."""
+    return 1 + exp(owner.odds) + sum(exp(rival.odds) for rival in rivals if rival.rule.cause != owner.rule.cause)
 
 
 def _odds(belief: float) -> float:

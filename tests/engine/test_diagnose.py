@@ -98,6 +98,20 @@ def test_rivals_for_one_symptom_compete_and_cost_each_other_belief(tmp_path: Pat
     winner = diagnosis.roots[0]
     assert winner.rivals == ("T003",)
     assert winner.belief < alone.belief
+    loser = next(finding for finding in diagnosis.findings if finding.rule.id == "T003")
+    assert loser.belief < winner.belief
+    assert loser.belief + winner.belief < 1
+
+
+def test_a_rival_is_never_believed_more_than_the_one_that_it_lost_to(tmp_path: Path) -> None:
+    """Also where they are so many that none is more likely than not."""
+    others = [rule_text(f"T00{n}", cause) for n, cause in ((3, "model-states-exceed-capacity"), (4, "memory-leak"))]
+    diagnosis = diagnose(store(event("torch.cuda_oom")), rulebase(tmp_path, OOM_RULE, *others))
+    winner, *losers = diagnosis.findings
+    assert len(losers) == 2
+    assert winner.belief < 0.5
+    assert all(loser.belief <= winner.belief for loser in losers)
+    assert winner.belief + sum(loser.belief for loser in losers) < 1
 
 
 def test_an_unknown_condition_is_never_more_than_possible(tmp_path: Path) -> None:
