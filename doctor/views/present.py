@@ -20,6 +20,7 @@ from doctor.session.notes import Note
 from doctor.session.report import Patched, Report
 
 SYMBOLS: Mapping[str, str] = {"fatal": "✗", "degraded": "!", "risk": "○", "info": "·"}
+_FACT = re.compile(r"config\.\w+")
 _EXPANDS = re.compile(r"(?:[\w.,:/+@%=^-]|\$[A-Za-z_]\w*)*\$[A-Za-z_]\w*(?:[\w.,:/+@%=^-]|\$[A-Za-z_]\w*)*")
 _BETWEEN_CHINESE = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")
 KINDS = ("run", "node", "gpu", "nic", "rank")
@@ -225,7 +226,9 @@ def changes(rule: Rule, remedy: Remedy, report: Report) -> list[tuple[str, str]]
         found.append(("command", lines(command)))
     if patch := change.get("patch"):
         values = report.patched.get((rule.id, remedy.id), {})
-        changed = [_assignment(key, patch[key], values.get(key)) for key in patch if not _same(values.get(key))]
+        wanted = [key for key in patch if not _same(values.get(key))]
+        told = [key for key in wanted if not _unknown(patch[key], values.get(key))]
+        changed = [_assignment(key, patch[key], values.get(key)) for key in told or wanted]
         found += [("config", "\n".join(changed))] if changed else []
     if code := change.get("code"):
         found.append(("code", lines(code)))
@@ -243,6 +246,11 @@ def _export(name: str, value: Any) -> str:
 def _same(patched: Patched | None) -> bool:
     """Is the setting already what a remedy would set it to?"""
     return patched is not None and patched.then is not None and patched.then == patched.now
+
+
+def _unknown(wanted: Any, patched: Patched | None) -> bool:
+    """Is it merely the name of a value that is not known, such as that of a size which is legal as it is?"""
+    return (patched is None or patched.then is None) and _FACT.fullmatch(str(wanted)) is not None
 
 
 def _assignment(key: str, wanted: Any, patched: Patched | None) -> str:

@@ -7,8 +7,9 @@ import pytest
 from rich.cells import cell_len
 
 from doctor.facts.model import Fact, FactSpec, Scope
+from doctor.session.analyze import analyze_paths
 from doctor.views.coverage import not_checked
-from doctor.views.present import event_meaning, places, value
+from doctor.views.present import changes, event_meaning, places, value
 from tests.reports import COMMAND, healthy_report, oom_report, text
 
 
@@ -131,3 +132,12 @@ def test_not_checked_names_only_what_can_be_handed_over(tmp_path: Path) -> None:
 
 def test_facts_are_written_as_answers_take_them() -> None:
     assert [value(known) for known in (True, ("a", "b"), 2.5)] == ["true", "[a, b]", "2.5"]
+
+
+def test_a_size_that_need_not_change_is_not_named_as_a_change(tmp_path: Path) -> None:
+    sizes = "--tensor-model-parallel-size 3 --num-attention-heads 32 --hidden-size 4096 --num-layers 32"
+    (tmp_path / "train.sh").write_text(f"torchrun --nproc_per_node 8 pretrain_gpt.py {sizes}\n")
+    report = analyze_paths([tmp_path])
+    rule = next(f.rule for f in report.diagnosis.findings if f.rule.id == "CFG014")
+    remedy = next(remedy for remedy in rule.remedies if "patch" in remedy.change)
+    assert ("config", "tp = 2  # 3 -> 2") in changes(rule, remedy, report)
