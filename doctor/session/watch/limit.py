@@ -60,25 +60,19 @@ class _Secure(http.client.HTTPSConnection, _Connection):
     """The same; HTTPSConnection comes first, and connects through the other one."""
 
 
-class HttpHandler(urllib.request.HTTPHandler):
-    """Speaks http within `limit`."""
+class Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Speaks http and https within `limit`."""
 
     def __init__(self, limit: Limit) -> None:
         super().__init__()
         self._limit = limit
 
     def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        connection: Any = type("_Within", (_Connection,), {"limit": self._limit})
-        return self.do_open(connection, req)
-
-
-class HttpsHandler(urllib.request.HTTPSHandler):
-    """Speaks https within `limit`."""
-
-    def __init__(self, limit: Limit) -> None:
-        super().__init__()
-        self._limit = limit
+        return self._open(_Connection, req)
 
     def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        connection: Any = type("_Within", (_Secure,), {"limit": self._limit})
+        return self._open(_Secure, req)
+
+    def _open(self, kind: type[_Connection], req: urllib.request.Request) -> http.client.HTTPResponse:
+        connection: Any = type("_Within", (kind,), {"limit": self._limit})
         return self.do_open(connection, req)

@@ -17,7 +17,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import doctor
-from doctor.session.watch.limit import HttpHandler, HttpsHandler, Limit
+from doctor.session.watch.limit import Handler, Limit
 
 SCHEMES = ("http", "https")
 TIMEOUT = 10.0
@@ -153,8 +153,7 @@ def _opener(limit: Limit) -> urllib.request.OpenerDirector:
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),
-        HttpHandler(limit),
-        HttpsHandler(limit),
+        Handler(limit),
         urllib.request.HTTPDefaultErrorHandler(),
         urllib.request.HTTPErrorProcessor(),
         _Redirects(),
