@@ -25,6 +25,7 @@ from doctor.session.item import Item
 from doctor.session.written import write_new
 from doctor.views.safe import visible
 from doctor.views.tui import themes
+from doctor.views.tui.layout_search import LayoutSearch
 from doctor.views.tui.step import STEPS, StepScreen
 from doctor.views.tui.watching import Watching
 
@@ -32,12 +33,8 @@ if TYPE_CHECKING:  # what reads and judges is imported beside the screen, which 
     from doctor.session.answers import Answers
     from doctor.session.collecting import Source
     from doctor.session.laid_open import LaidOpen
-    from doctor.session.layouts import Layouts
     from doctor.session.saved import Saved
     from doctor.session.session import Session
-
-TOLD = 0.2
-"""Seconds between two figures of a search that runs."""
 
 
 class PdoctorApp(App[int]):
@@ -74,8 +71,7 @@ class PdoctorApp(App[int]):
         self._turn, self._begin = 0, 0.0
         self.finding = ""
         """The rule whose proof is shown, or `event` and a number; empty for the first root."""
-        self.searching: int | None = None
-        """How many layouts were considered, while some are searched for."""
+        self.layout_search = LayoutSearch(self)
         self.written: list[str] = []
         """What was written and how it is used, for when the walk is over."""
         go_on = getattr(source, "go_on", None)
@@ -234,38 +230,6 @@ class PdoctorApp(App[int]):
             from doctor.session.session import chosen
 
             self.update(chosen(self.session, names))
-
-    def find_layouts(self) -> None:
-        """Searches for other layouts of the job, beside the screen."""
-        if self.session is not None and self.searching is None:
-            self.searching = 0
-            self.renew()
-            threading.Thread(target=self._find, args=(self.session,), name="layouts", daemon=True).start()
-
-    def _find(self, session: Session) -> None:
-        from doctor.session.session import search_layouts
-
-        told = time.monotonic()
-
-        def going(considered: int) -> bool:
-            nonlocal told
-            if time.monotonic() - told > TOLD:
-                told = time.monotonic()
-                self.from_thread(self._considered, considered)
-            return self.is_running
-
-        self.from_thread(self._found, search_layouts(session, going))
-
-    def _considered(self, considered: int) -> None:
-        self.searching = considered
-        self.renew()
-
-    def _found(self, found: Layouts) -> None:
-        from doctor.session.session import with_layouts
-
-        self.searching = None
-        if self.session is not None:
-            self.update(with_layouts(self.session, found))
 
     def action_undo(self) -> None:
         if self.session is not None:

@@ -118,7 +118,7 @@ class PlanScreen(StepScreen):
         if self._fixed:
             from doctor.views.tui.screens.plan_layouts import rows
 
-            yield from rows(session, self.pdoctor.searching, lang)
+            yield from rows(session, self.pdoctor.layout_search.considered, lang)
 
     def _remedies(self, report: Report) -> Iterator[Row]:
         """A heading a root, and two rows a remedy; whether it is taken is looked up when a row is seen."""
@@ -218,7 +218,7 @@ class PlanScreen(StepScreen):
 
     def action_find(self) -> None:
         """Searches for layouts, beside the screen."""
-        self.pdoctor.find_layouts()
+        self.pdoctor.layout_search.begin()
 
     def action_edit(self) -> None:
         """Asks for a setting by hand."""
