@@ -13,9 +13,10 @@ from doctor.facts.model import EventSpec
 from probes.files.elsewhere import Elsewhere
 from probes.files.log import elsewhere as away
 from probes.files.log.facts import facts_of
-from probes.files.log.lines import BULK, Patterns
+from probes.files.log.lines import BULK
 from probes.files.log.matcher import ENGINES, SMALL_ENGINES
 from probes.files.log.model import InputInfo, LogFile, LogReading
+from probes.files.log.patterns import Patterns
 from probes.files.log.ranks import ranks_by_folder
 from probes.files.log.reader import LAST_LINE, FileReading, read_file
 from probes.files.runs import runs_of

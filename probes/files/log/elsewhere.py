@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 
 from doctor.facts.model import EventSpec
-from probes.files.log.lines import Patterns
 from probes.files.log.matcher import Matcher, Several, build
+from probes.files.log.patterns import Patterns
 from probes.files.log.reader import FileReading, read_file
 
 

@@ -15,8 +15,9 @@ from doctor.facts.model import Event, Symptom
 from probes.files.log.clock import Clock
 from probes.files.log.head import HEAD_BYTES, HEAD_LINES, Head
 from probes.files.log.hit import Hit, Made
-from probes.files.log.lines import BULK, Lines, Patterns
+from probes.files.log.lines import BULK, Lines
 from probes.files.log.matcher import Matcher
+from probes.files.log.patterns import Patterns
 from probes.files.log.place import place
 from probes.files.log.prefix import Style
 from probes.files.log.reader import EPOCH, FileReading, Placer, Seen, day_of

@@ -16,9 +16,10 @@ from probes.files.log.captures import typed
 from probes.files.log.clock import Clock
 from probes.files.log.head import HEAD_LINES, Head, stated_day
 from probes.files.log.hit import Hit
-from probes.files.log.lines import BULK, TRACEBACK, Lines, Patterns
+from probes.files.log.lines import BULK, TRACEBACK, Lines
 from probes.files.log.matcher import Matcher
 from probes.files.log.noise import is_noise
+from probes.files.log.patterns import Patterns
 from probes.files.log.place import Place, place
 from probes.files.log.prefix import Prefix, failed_in, rank_in, split
 from probes.files.log.segments import Segment, segments, text_of

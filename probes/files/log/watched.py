@@ -11,9 +11,10 @@ from doctor.facts.model import Event, EventSpec
 from probes.files.log import elsewhere as away
 from probes.files.log.facts import facts_of
 from probes.files.log.growing import Growing
-from probes.files.log.lines import BULK, Patterns
+from probes.files.log.lines import BULK
 from probes.files.log.matcher import ENGINES, QUICK_ENGINES, Matcher
 from probes.files.log.model import InputInfo, LogReading
+from probes.files.log.patterns import Patterns
 from probes.files.log.ranks import ranks_by_folder
 from probes.files.log.reader import FileReading
 from probes.files.log.rising import Rising

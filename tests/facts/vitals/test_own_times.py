@@ -8,8 +8,8 @@ from doctor.facts.vitals import Vitals
 from doctor.rulebase.load import load_rulebase
 from probes.files.log.elsewhere import matchers
 from probes.files.log.growing import Growing
-from probes.files.log.lines import Patterns
 from probes.files.log.matcher import SMALL_ENGINES
+from probes.files.log.patterns import Patterns
 from tests.facts.vitals.jobs import known
 
 PATTERNS = Patterns(tuple(load_rulebase().base.events.values()))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from probes.files.log.elsewhere import matchers
 from probes.files.log.growing import COMPLETE, HALF, Growing
-from probes.files.log.lines import Patterns
 from probes.files.log.matcher import SMALL_ENGINES
+from probes.files.log.patterns import Patterns
 from probes.files.log.reader import FileReading, read_file
 from tests.probes.files.log.specs import ALL
 

@@ -4,8 +4,8 @@ import time
 from pathlib import Path
 
 from probes.files.log.elsewhere import matchers
-from probes.files.log.lines import Patterns
 from probes.files.log.matcher import ENGINES, SMALL_ENGINES
+from probes.files.log.patterns import Patterns
 from probes.files.log.rising import WORTH, Rising
 from tests.probes.files.log.specs import ALL
 
