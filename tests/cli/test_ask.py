@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import select
-import sys
 from pathlib import Path
 
 import pytest
 
 from doctor.cli.main import run
+from tests.cli.terminal import in_terminal
 
 LOG = (
     "n1:100:100 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.1<0>\n"
@@ -28,25 +25,12 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-def on_terminal(arguments: list[str], lines: list[str]) -> tuple[str, int]:
+def on_terminal(arguments: list[str], lines: list[str], prompt: str = "number: ") -> tuple[str, int]:
     """What `pdoctor analyze` shows on a terminal of its own where `lines` are typed, and its exit status."""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.environ.update(COLUMNS="100", NO_COLOR="1")
-        os.execv(sys.executable, [sys.executable, "-m", "doctor", "analyze", *arguments])
-    shown, typed = b"", list(lines)
-    while select.select([terminal], [], [], 60)[0]:
-        try:
-            piece = os.read(terminal, 65536)
-        except OSError:  # Linux reports the end of a terminal as an error
-            break
-        if not piece:
-            break
-        shown += piece
-        if shown.endswith((b"number: ", "编号：".encode())):
-            os.write(terminal, (typed.pop(0) + "\n").encode() if typed else b"\x04")
-    os.close(terminal)
-    return shown.decode(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    typed = [*(f"{line}\n".encode() for line in lines), b"\x04"]
+    keys = [(prompt.encode(), line) for line in typed]
+    shown = in_terminal("analyze", *arguments, folder=Path.cwd(), keys=keys, columns=100, NO_COLOR="1")
+    return shown.seen.decode(), shown.status
 
 
 def test_a_terminal_is_asked_and_told_what_an_answer_changes(log: Path, tmp_path: Path) -> None:
@@ -60,7 +44,7 @@ def test_a_terminal_is_asked_and_told_what_an_answer_changes(log: Path, tmp_path
 
 
 def test_it_stops_when_asked_to(log: Path) -> None:
-    shown, _ = on_terminal([str(log), "--lang", "zh"], ["0"])
+    shown, _ = on_terminal([str(log), "--lang", "zh"], ["0"], "编号：")
     assert shown.count("编号：") == 1 and "问题" in shown
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import select
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from doctor.cli.main import run
+from tests.cli.terminal import LEFT, OPENED, in_terminal
 
 SAMPLE = str(Path(__file__).parents[2] / "fixtures" / "sample" / "job")
 
@@ -32,46 +28,17 @@ def test_a_path_that_is_not_there_is_wrong_usage(capsys: pytest.CaptureFixture[s
     assert "/no/such/job" in capsys.readouterr().err
 
 
-def test_a_terminal_without_cursor_is_told_what_to_use() -> None:
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.environ.update(TERM="dumb", PYTHONPATH=str(Path(__file__).parents[2]))
-        os.execv(sys.executable, [sys.executable, "-m", "doctor", "ui", SAMPLE])
-    seen = b""
-    try:
-        while piece := os.read(terminal, 65536):
-            seen += piece
-    except OSError:  # the other end is closed
-        pass
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 2
-    assert b"TERM=dumb" in seen and b"\x1b" not in seen
+def test_a_terminal_without_cursor_is_told_what_to_use(tmp_path: Path) -> None:
+    shown = in_terminal("ui", SAMPLE, folder=tmp_path, TERM="dumb")
+    assert shown.status == 2
+    assert b"TERM=dumb" in shown.seen and b"\x1b" not in shown.seen
 
 
 def test_in_a_terminal_it_opens_and_gives_the_terminal_back(tmp_path: Path) -> None:
-    pid, terminal = pty.fork()
-    if pid == 0:  # the process in the terminal
-        os.environ.update(TERM="xterm-256color", PYTHONPATH=str(Path(__file__).parents[2]), LINES="24", COLUMNS="80")
-        os.chdir(tmp_path)
-        os.execv(sys.executable, [sys.executable, "-m", "doctor", "ui", SAMPLE])
-    seen = b""
-    deadline = time.monotonic() + 60
-    asked = written = left = False
-    while time.monotonic() < deadline:
-        ready, _, _ = select.select([terminal], [], [], 0.2)
-        try:
-            seen += os.read(terminal, 65536) if ready else b""
-        except OSError:  # the other end is closed
-            break
-        if not asked and b"[n]" in seen:  # the hint once all is read
-            os.write(terminal, b"6")
-            asked = True
-        if not written and b"[w]" in seen:
-            os.write(terminal, b"w")
-            written = True
-        if not left and (tmp_path / "pdoctor-fix.patch").exists():
-            os.write(terminal, b"q")
-            left = True
-    _, status = os.waitpid(pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 1  # a root cause was found
-    assert b"pdoctor-fix.patch" in seen.partition(b"\x1b[?1049l")[2]  # what was written is said once more
-    assert b"\x1b[?1049h" in seen and b"\x1b[?1049l" in seen  # the alternate screen, and back from it
+    patch = tmp_path / "pdoctor-fix.patch"
+    keys = [(b"[n]", b"6"), (b"[w]", b"w"), (patch.exists, b"q")]  # [n]: the hint once all is read
+    shown = in_terminal("ui", SAMPLE, folder=tmp_path, keys=keys)
+    assert shown.pressed == b"6wq"
+    assert shown.status == 1  # a root cause was found
+    assert patch.name in shown.after  # what was written is said once more
+    assert OPENED in shown.seen and LEFT in shown.seen
