@@ -18,7 +18,27 @@ TURNS, MOST_TURNS = 3, 9
 CALLS, TURN_TIME = (3, 20), 0.3
 """Fewest and most calls of a turn, and about how many seconds they should take together."""
 
+ROUNDS = 2
+"""How often more what looks slow has to be slow."""
+
 Ask = Callable[[Mapping[int, Json]], Mapping[int, Json]]
+
+
+@dataclass(slots=True)
+class _Measured:
+    """One operation of all groups of a role: its turns of `calls` calls, and what they say of each group.
+
+    `suspects` were picked for being slow, so they are none before they were slow in all of ROUNDS more.
+    """
+
+    groups: Sequence[Group]
+    operation: str
+    size: int
+    calls: int
+    turns: list[Mapping[Group, Row]] = field(default_factory=list)
+    usual: Mapping[Group, float] = field(default_factory=dict)
+    suspects: frozenset[Group] = frozenset()
+    settled: bool = True
 
 
 @dataclass(slots=True)
@@ -37,13 +57,20 @@ class GroupTest:
 
     def measure(self, groups: Sequence[Group]) -> None:
         """Fills `rows`. Raises RanksLost."""
-        for role in dict.fromkeys(group.role for group in groups):
-            ours = [group for group in groups if group.role == role]
-            self.at(f"groups of {role}", 0)
-            self._each(ours, {group: {"do": "group", "members": list(group.ranks)} for group in ours})
-            for operation in OPERATIONS[role]:
-                self.at(f"{role} {operation}", self.payloads[role])
-                self.rows += self._operation(ours, operation, self.payloads[role])
+        measured: list[_Measured] = []
+        try:
+            for role in dict.fromkeys(group.role for group in groups):
+                ours = [group for group in groups if group.role == role]
+                self.at(f"groups of {role}", 0)
+                self._each(ours, {group: {"do": "group", "members": list(group.ranks)} for group in ours})
+                for operation in OPERATIONS[role]:
+                    measured.append(self._operation(ours, operation, self.payloads[role]))
+            for _ in range(ROUNDS):
+                self._once_more(measured)
+            for one in measured:
+                one.settled = True
+        finally:
+            self.rows += [row for one in measured for row in self._rows(one)]
 
     def blames(self) -> tuple[Blame, ...]:
         """What explains the slow groups."""
@@ -51,23 +78,35 @@ class GroupTest:
         quick = {row.group for row in self.rows if row.usual} - slow
         return blamed(slow, quick, self.hosts)
 
-    def _operation(self, groups: Sequence[Group], operation: str, size: int) -> list[GroupRow]:
+    def _operation(self, groups: Sequence[Group], operation: str, size: int) -> _Measured:
+        self.at(f"{groups[0].role} {operation}", size)
         first = self._turn(groups, operation, size, CALLS[0])  # opens connections and says how long a call lasts
         longest = max(row.seconds for row in first.values())
         calls = max(CALLS[0], min(CALLS[1], int(TURN_TIME / longest))) if longest > 0 else CALLS[1]
-        turns: list[Mapping[Group, Row]] = []
-        usual: Mapping[Group, float] = {}
-        slow: frozenset[Group] = frozenset()
-        while len(turns) < (MOST_TURNS if self.judging else TURNS):
-            turns += [self._turn(groups, operation, size, calls) for _ in range(TURNS)]
-            if self.judging and (known := self._judged(groups, turns)) is not None:
-                usual, slow = known
+        one = _Measured(groups, operation, size, calls)
+        while len(one.turns) < (MOST_TURNS if self.judging else TURNS):
+            one.turns += [self._turn(groups, operation, size, calls) for _ in range(TURNS)]
+            if self.judging and (known := self._judged(groups, one.turns)) is not None:
+                one.usual, one.suspects = known
+                one.settled = not one.suspects
                 break
-        if slow:  # they were picked for being slow, so what is measured now decides
-            again = [self._turn(groups, operation, size, calls) for _ in range(len(turns))]
-            slow &= (self._judged(groups, again) or ({}, frozenset()))[1]
-            turns += again
-        return [self._row(group, [turn[group] for turn in turns], usual, group in slow) for group in groups]
+        return one
+
+    def _once_more(self, measured: Sequence[_Measured]) -> None:
+        """A round of those with suspects, of whom those stay that are slow now too.
+
+        What disturbed a measurement for a while may have passed, so this is not done right after it, and in turns.
+        """
+        doubted = [one for one in measured if one.suspects]
+        again: list[list[Mapping[Group, Row]]] = [[] for _ in doubted]
+        for number in range(max((len(one.turns) for one in doubted), default=0)):
+            for one, turns in zip(doubted, again, strict=True):
+                if number < len(one.turns):
+                    self.at(f"{one.groups[0].role} {one.operation}", one.size)
+                    turns.append(self._turn(one.groups, one.operation, one.size, one.calls))
+        for one, turns in zip(doubted, again, strict=True):
+            one.suspects &= (self._judged(one.groups, turns) or ({}, frozenset()))[1]
+            one.turns += turns
 
     def _judged(
         self, groups: Sequence[Group], turns: Sequence[Mapping[Group, Row]]
@@ -87,10 +126,15 @@ class GroupTest:
             slow |= known[1]
         return usual, frozenset(slow)
 
-    def _row(self, group: Group, rows: Sequence[Row], usual: Mapping[Group, float], slow: bool) -> GroupRow:
-        seconds = median(row.seconds for row in rows)
-        whole = replace(rows[-1], seconds=seconds, wrong=sum(row.wrong for row in rows))
-        return GroupRow(group, self._spread(group), whole, usual.get(group, 0.0), slow)
+    def _rows(self, one: _Measured) -> list[GroupRow]:
+        rows = []
+        usual, slow = (one.usual, one.suspects) if one.settled else ({}, frozenset[Group]())
+        for group in one.groups:
+            own = [turn[group] for turn in one.turns]
+            seconds = median(row.seconds for row in own)
+            whole = replace(own[-1], seconds=seconds, wrong=sum(row.wrong for row in own))
+            rows.append(GroupRow(group, self._spread(group), whole, usual.get(group, 0.0), group in slow))
+        return rows
 
     def _spread(self, group: Group) -> int:
         """On how many hosts the group lies."""

@@ -106,6 +106,14 @@ def search(nodes: int, draw: random.Random, every: bool = False, edges: Sequence
         rounds += 1
         _note(last, (yield these))
     worse = {ends: median(rates) for ends, rates in last.items() if norm.slow(rates)}
+    # Once more, later: what disturbed a few rounds may have passed.
+    anew: defaultdict[Pair, list[float]] = defaultdict(list)
+    partners = _with_cleared(sorted(bad), [node for node in cleared if node not in bad], slow, often)
+    for these in scheduled([*partners, *(ends for ends in worse for _ in range(often))]):
+        rounds += 1
+        _note(anew, (yield these))
+    bad = {node: rate for node, rate in bad.items() if _confirmed(node, anew, norm)}
+    worse = {ends: rate for ends, rate in worse.items() if norm.slow(anew[ends])}
     noisy = norm.spread > NOISY and (bad or worse)
     return verdict(bad, worse, "healthy pairs differ too much" if noisy else "")
 

@@ -67,6 +67,20 @@ def test_among_many_a_slow_link_of_the_ring_is_named_in_rounds_that_do_not_grow(
         assert verdict.rounds <= 15
 
 
+@pytest.mark.parametrize("faults", [{"hosts": [5]}, {"links": [(0, 2)]}], ids=["host", "link"])
+@pytest.mark.parametrize("first", range(40))
+def test_what_is_disturbed_for_some_rounds_is_not_blamed(faults: dict[str, Collection[int]], first: int) -> None:
+    draw = random.Random(first)
+    well, disturbed = network(draw, 0.03), network(draw, 0.03, **faults)  # type: ignore[arg-type]
+    rounds = iter(range(1000))
+
+    def measure(these: list[Pair]) -> Mapping[Pair, float]:
+        return (disturbed if first <= next(rounds) < first + 14 else well)(these)
+
+    verdict = drive(search(8, draw), measure)
+    assert (verdict.nodes, verdict.links) == ((), ())
+
+
 def test_two_slow_nodes_of_eight_are_both_named() -> None:
     hits = Counter(found(8, seed, hosts=[1, 6]).nodes for seed in range(20))
     assert hits[(1, 6)] == 20

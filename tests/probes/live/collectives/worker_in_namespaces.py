@@ -9,12 +9,17 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from contextlib import suppress
 
 CLONE_NEWNET = 0x40000000
 
 if __name__ == "__main__":
     sys.path.insert(1, os.environ["PDOCTOR_TEST_WORKER"])
     import worker  # type: ignore[import-not-found]
+
+    # Real hosts do not share processors with each other, nor with whatever else the machine of the tests does.
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, -15)
 
     serve = worker.serve
 
