@@ -238,6 +238,11 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "input.empty_folder": ("{path}: the folder holds no file", "{path}：目录中没有文件"),
     "input.nothing_told": ("{path}: names nothing that was looked at", "{path}：没有说明检查过什么"),
     "input.empty_file": ("{path}: the file is empty", "{path}：文件为空"),
+    "input.no_text": ("{path}: holds no text, NUL bytes alone", "{path}：不含文本，全部是值为 0 的字节"),
+    "input.no_line": (
+        "{path}: no line ends in its first {n} bytes; only the first {limit} of a line are read",
+        "{path}：前 {n} 字节中没有换行；每行只读取前 {limit} 字节",
+    ),
     "input.special": ("{path}: passed over: a pipe, socket or device", "{path}：已跳过：管道、套接字或设备"),
     "input.too_many": (
         "{path}: more than {limit} files; the rest was not read",

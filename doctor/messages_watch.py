@@ -28,6 +28,18 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "name what to follow: a file, a folder, a pattern, - for a pipe, --pid or --slurm",
         "请指明要跟踪的内容：文件、文件夹、通配模式、- 表示管道、--pid 或 --slurm",
     ),
+    "watch.not_lines": (
+        "{path}: passed over: what comes is not the lines of a log (packed, or binary)",
+        "{path}：已跳过：传来的不是日志行（可能是压缩或二进制数据）",
+    ),
+    "watch.packed": (
+        "{path}: its lines are not followed, since it began as something packed; pdoctor analyze reads it",
+        "{path}：其内容一开始就是压缩数据，未跟踪其中的行；请用 pdoctor analyze 读取",
+    ),
+    "watch.unheard": (
+        "{path}: nothing was written while it was watched: there is nothing to judge by",
+        "{path}：监视期间没有写出任何内容：无从判断",
+    ),
     "watch.begins": ("watching {what}; Ctrl-C ends with a summary", "正在监视 {what}；按 Ctrl-C 结束并给出总结"),
     "watch.files.one": ("{n} file", "{n} 个文件"),
     "watch.files.many": ("{n} files", "{n} 个文件"),
@@ -61,6 +73,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "watch.end.time": ("no longer watching: the time that was set is over", "已停止监视：设定的时间已到"),
     "watch.last_line": ("last line {ago} ago", "最后一行在 {ago}前"),
     "watch.silent_yet": ("nothing was written yet", "尚未写出任何内容"),
+    "watch.no_line_yet": ("no line of text yet in {size}", "{size} 中尚无文本行"),
     "watch.news": ("{n} new since {since}", "自 {since} 起有 {n} 项新内容"),
     "watch.remarks": ("{n} remarks, the latest: ", "{n} 条说明，最新一条："),
     "watch.earlier": ("earlier attempts", "之前的尝试"),

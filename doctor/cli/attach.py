@@ -19,7 +19,7 @@ from doctor.cli.main import FOUND, UNDETERMINED
 from doctor.cli.settings import SEVERITIES
 from doctor.messages import say
 from doctor.rulebase.load import load_rulebase
-from doctor.session.analyze import STDIN
+from doctor.session.analyze import STDIN, STDIN_NAME
 from doctor.session.inputs import InputError
 from doctor.session.notes import Note
 
@@ -114,14 +114,14 @@ def attach(
                 screen.hear(Note("watch.waiting", path))
             source = Watched(watch, following, ending, named, interval, acting.turned, screen.heard)
             acting.turned(watch.finish(watch_on_screen(source, lang)))
-            return _end(watch, screen, beside, fail_on)
+            return _end(watch, screen, beside, fail_on, named, lang)
         screen.begin(following, named)
         with _stoppable() as stopped:
             _watch(watch, ending, screen, acting, interval, stopped)
             said = watch.finish()
             screen.show(watch, said, [])
             acting.turned(said)
-            return _end(watch, screen, beside, fail_on)
+            return _end(watch, screen, beside, fail_on, named, lang)
 
 
 def _watch(watch: Watch, ending: Ending, screen: Screen, acting: Acting, interval: float, stopped: list[int]) -> None:
@@ -138,13 +138,21 @@ def _watch(watch: Watch, ending: Ending, screen: Screen, acting: Acting, interva
             time.sleep(max(interval - (time.monotonic() - started), 0.01))
 
 
-def _end(watch: Watch, screen: Screen, beside: ExitStack, fail_on: str) -> int:
-    """The summary, and the exit status of the gravest episode. `beside` ends what is done besides telling."""
+def _end(watch: Watch, screen: Screen, beside: ExitStack, fail_on: str, named: list[str], lang: str) -> int:
+    """The summary, and the exit status of the gravest episode. `beside` ends what is done besides telling.
+
+    UsageError where nothing could be read, as of `analyze`.
+    """
     from doctor.cli.tell import status
+    from doctor.session.watch.unheard import unheard
+    from doctor.views.present import note_text
 
     beside.close()
     screen.show(watch, [], [])
     assert watch.report is not None
+    if unheard(watch.report) and not watch.episodes:
+        silent = Note("watch.unheard", ", ".join(STDIN_NAME if name == STDIN else name for name in named))
+        raise click.UsageError(note_text(next((n for g in watch.report.inputs for n in g.notes), silent), lang))
     screen.summary(watch)
     ended = [status(report, fail_on) for report in (*(e.report for e in watch.episodes), watch.report)]
     return next((code for code in (FOUND, UNDETERMINED) if code in ended), 0)

@@ -40,4 +40,13 @@ def beginning(file: File, limit: int) -> tuple[bytes, list[Note]]:
         return data, []
     if remarks:
         return b"", [Note("input.damaged", file.name, {"reason": remarks[0]})]
-    return b"", [Note("input.empty_file", file.name)]
+    return b"", [Note("input.no_text" if _begins_with_nul(file.path) else "input.empty_file", file.name)]
+
+
+def _begins_with_nul(path: str) -> bool:
+    """A node that went down leaves NUL bytes where lines were to come."""
+    try:
+        with open(path, "rb") as raw:
+            return raw.read(1) == b"\0"
+    except OSError:
+        return False

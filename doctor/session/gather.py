@@ -22,6 +22,7 @@ from probes.files.expert_loads import is_loads, read_loads
 from probes.files.flight_recorder import is_dump, read_dumps
 from probes.files.job_config import claims, read_config, read_echo
 from probes.files.log import LAST_LINE, LogFile, LogReading, read_logs
+from probes.files.log.segments import LINE
 from probes.files.memory_snapshot import is_snapshot, read_snapshots
 from probes.files.node_dump import read_dump
 from probes.files.nsys import is_nsys, read_nsys
@@ -66,6 +67,8 @@ and last files they see more of. A launcher echoes its arguments at the beginnin
 or the last rank, and the logs of a thousand ranks must not be read twice."""
 
 
+LINE_END = re.compile(rb"[\r\n]")
+
 Known: TypeAlias = dict[Hashable, tuple[object, tuple[Note, ...]]]
 """What readers said of a file, by what they were asked."""
 
@@ -78,6 +81,10 @@ class Place(Protocol):
     def logs(self, files: Sequence[LogFile], specs: Mapping[str, EventSpec]) -> LogReading: ...
 
     def may_print_stacks(self, file: File) -> bool: ...
+
+    def follows(self, file: File) -> bool:
+        """Are its lines read, if it is a log?"""
+        ...
 
     def known(self, file: File) -> Known:
         """Kept as long as the beginning of the file, and a file that is no log as a whole, does not change."""
@@ -97,6 +104,9 @@ class Disk:
         return read_logs(files, list(specs.values()), cache_folder(), elsewhere=self.elsewhere)
 
     def may_print_stacks(self, file: File) -> bool:
+        return True
+
+    def follows(self, file: File) -> bool:
         return True
 
     def known(self, file: File) -> Known:
@@ -333,6 +343,12 @@ def _logs(files: Sequence[Taken], specs: Mapping[str, EventSpec], found: Gathere
         file.says(info.warnings if info else ())
         if file.kind == "dump" and file.file.name in speaking:
             file.kind = "log"
+        if file.kind == "log" and len(file.data) >= LINE and not LINE_END.search(file.data):
+            shown = {"n": f"{len(file.data):,}", "limit": f"{LINE:,}"}
+            file.notes.append(Note("input.no_line", file.file.name, shown))
+        if file.kind == "log" and not place.follows(file.file):
+            file.kind = ""
+            file.notes.append(Note("watch.packed", file.file.name))
         found.inputs.append(file.entry(info.rank, info.host) if info else file.entry())
     # Output of a command ends where it ends: that says nothing of how far a job came.
     dumps = {file.file.name for file in files if file.kind == "dump"}

@@ -46,8 +46,20 @@ def standing(status: Status, lang: str) -> list[str]:
         parts.append(say(lang, "watch.mfu", value=f"{status.mfu:.0%}"))
     if status.memory is not None:
         parts.append(say(lang, "watch.memory", value=f"{status.memory:.0%}"))
-    found = say_count(lang, "watch.findings", status.findings) if status.findings else ""
-    return [*parts, found or say(lang, "watch.unexplained" if status.unexplained else "watch.nothing_found")]
+    return [*parts, _judged(status, lang)]
+
+
+def _judged(status: Status, lang: str) -> str:
+    """What is wrong, which nobody can say before there is a line."""
+    if status.findings:
+        return say_count(lang, "watch.findings", status.findings)
+    if status.unexplained:
+        return say(lang, "watch.unexplained")
+    if status.lines:
+        return say(lang, "watch.nothing_found")
+    if status.bytes:
+        return say(lang, "watch.no_line_yet", size=present.size(status.bytes))
+    return say(lang, "watch.silent_yet")
 
 
 def read(status: Status, lang: str) -> str:

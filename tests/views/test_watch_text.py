@@ -62,5 +62,12 @@ def test_how_the_job_stands() -> None:
         line
         == "8 ranks (1 silent) · step 5,123 · 4.80 s/step · MFU 43% · memory 78% · 2 findings · 12,034 lines, 8 files"
     )
-    assert status_line(Status(0.0), "en").endswith("nothing wrong so far · 0 lines, 0 files")
-    assert "未见异常" in status_line(Status(0.0), "zh")
+    assert status_line(Status(0.0, lines=1), "en").endswith("nothing wrong so far · 1 line, 0 files")
+    assert "未见异常" in status_line(Status(0.0, lines=1), "zh")
+
+
+def test_what_nobody_has_heard_of_is_not_said_to_be_well() -> None:
+    assert status_line(Status(0.0), "en").endswith("nothing was written yet · 0 lines, 0 files")
+    assert status_line(Status(0.0, bytes=3 << 20, files=1), "en").endswith(
+        "no line of text yet in 3.0 MiB · 0 lines, 1 file"
+    )

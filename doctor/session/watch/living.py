@@ -58,6 +58,11 @@ class _Followed:
     begins: int = 0
     """Where the part begins that belongs to the last attempt."""
 
+    @property
+    def mute(self) -> bool:
+        """Is it a pipe through which something else than lines comes? It cannot be read once more, as a file can."""
+        return not self.log and self.path == NOWHERE
+
 
 class Living:
     """All that is followed of a job. `roots` are what was named, for files to be shown by their path below it;
@@ -88,11 +93,14 @@ class Living:
     def is_log(self, path: str) -> bool:
         return self._files[path].log
 
-    def meet(self, pieces: Iterable[Piece], at: float, expected: int) -> None:
-        """Files that are new, before anything is read of them: each is placed among the others."""
+    def meet(self, pieces: Iterable[Piece], at: float, expected: int) -> list[Note]:
+        """Files that are new, before anything is read of them: each is placed among the others. Gives a remark on each
+        from which no line will come."""
+        notes = []
         for piece in pieces:
-            if piece.path not in self._files:
-                self._new(piece, at, expected)
+            if piece.path not in self._files and (file := self._new(piece, at, expected)).mute:
+                notes.append(Note("watch.not_lines", file.name))
+        return notes
 
     def take(self, piece: Piece, at: float, expected: int) -> list[Event]:
         """The events of what was written."""
@@ -156,6 +164,8 @@ class Living:
 
     def beginning(self, file: File, limit: int) -> tuple[bytes, list[Note]]:
         followed = self._by_name[file.name]
+        if followed.mute:
+            return b"", [Note("watch.not_lines", file.name)]
         if not followed.log:
             return beginning(file, limit)
         head = followed.seen
@@ -163,13 +173,16 @@ class Living:
             head = head[: head.rfind(b"\n", 0, limit) + 1 or limit]
         if head != followed.shown:
             followed.shown, followed.known = head, {}
-        return head, [] if head else [Note("input.empty_file", file.name)]
+        return head, [] if head else [Note("input.no_text", file.name)]
 
     def logs(self, files: Sequence[LogFile], specs: Mapping[str, EventSpec]) -> LogReading:
         return self._logs.reading([file.name for file in files], self._at)
 
     def may_print_stacks(self, file: File) -> bool:
         return self._by_name[file.name].stacks
+
+    def follows(self, file: File) -> bool:
+        return self._by_name[file.name].log
 
     def known(self, file: File) -> Known:
         return self._by_name[file.name].known

@@ -22,6 +22,7 @@ from doctor.session.watch.pace import Pace
 from doctor.session.watch.remembered import remembered
 from doctor.session.watch.stall import stalls_at
 from doctor.session.watch.telling import ALARMING, Teller
+from doctor.session.watch.unheard import honest
 from probes.files.uncollected import uncollected
 from probes.live.follow import Follower
 from probes.live.follow.model import Remark
@@ -102,7 +103,7 @@ class Watch:
         turned.notes = [_note(one) for one in turn.remarks]
         serious = False
         expected = len(self.follower.followed)
-        self._living.meet(turn.pieces, at, expected)
+        turned.notes += self._living.meet(turn.pieces, at, expected)
         for piece in turn.pieces:
             lines = self._living.lines
             events = self._living.take(piece, at, expected)
@@ -137,7 +138,7 @@ class Watch:
         it yet. `report` is the whole."""
         at = self._clock()
         self._answers = answers or self._answers
-        self.report = judge(self._material(None, at), self._answers)
+        self.report = honest(judge(self._material(None, at), self._answers))
         return list(self._teller.say(self.report, at, self.attempt, last=True))
 
     def material(self) -> Material:
@@ -195,7 +196,8 @@ class Watch:
     def _judge(self, at: float) -> Iterable[Announcement]:
         begun = time.process_time()
         with uncollected():
-            self.report = judge(replace(self._material(at, at), configs=()), self._answers, planning=False)
+            material = replace(self._material(at, at), configs=())
+            self.report = honest(judge(material, self._answers, planning=False))
         self._stalls_at = stalls_at(self.report.store)
         said = list(self._teller.say(self.report, at, self.attempt))
         self._pace.judged(at, time.process_time() - begun)
