@@ -169,6 +169,7 @@ class Follower:
         return paths, changed
 
     def _take(self, paths: list[str], changed: dict[str, int], turn: Turn) -> None:
+        self._settle()
         new = [path for path in paths if path not in self.followed]
         if not new:
             return
@@ -179,6 +180,16 @@ class Follower:
         known = self._identities()
         for path in new:
             self._add(path, known, done)
+
+    def _settle(self) -> None:
+        """What was waited for under a name may have come as a folder, whose files are listed now, or as a FIFO."""
+        for path in [path for path, one in self.followed.items() if isinstance(one, Tail) and one.waits]:
+            with contextlib.suppress(OSError):
+                mode = os.stat(path).st_mode
+                if stat.S_ISDIR(mode):
+                    del self.followed[path]
+                elif stat.S_ISFIFO(mode):
+                    self.followed[path] = Stream.fifo(path)
 
     def _latest(self, paths: list[str], changed: dict[str, int], turn: Turn) -> list[str]:
         """Room for the files that were written to last; what was read of the others is remembered."""

@@ -60,6 +60,11 @@ class Tail:
         return (self._part is not None) + len(self._behind) + (self._late is not None)
 
     @property
+    def waits(self) -> bool:
+        """Was there no file at the path so far?"""
+        return not self._begun
+
+    @property
     def key(self) -> Identity:
         return self.device, self.inode
 
@@ -110,7 +115,10 @@ class Tail:
         self._next_try = at + RETRY * bool(self._said)
         where = self._where()
         try:
-            if not stat.S_ISREG(os.stat(where).st_mode):  # opening a device or a pipe may do something
+            mode = os.stat(where).st_mode
+            if not self._begun and (stat.S_ISDIR(mode) or stat.S_ISFIFO(mode)):
+                return False  # what was waited for is no file: the next look for files takes it as what it is
+            if not stat.S_ISREG(mode):  # opening a device or a pipe may do something
                 raise OSError(0, "not a regular file")
             part = Part(os.open(where, FLAGS))
         except OSError as error:

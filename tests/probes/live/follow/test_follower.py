@@ -64,6 +64,37 @@ def test_a_late_file_is_read_from_its_beginning(log: Path) -> None:
     assert reader.remarks == []
 
 
+def test_a_folder_that_comes_late_is_followed_as_one_from_its_first_file_on(log: Path) -> None:
+    reader = Reader(str(log.parent / "logs"))
+    assert reader.read(2) == b""
+    (log.parent / "logs" / "attempt_0").mkdir(parents=True)
+    assert reader.read(1) == b""
+    (log.parent / "logs" / "attempt_0" / "stdout.log").write_bytes(b"first\n")
+    assert reader.read(4) == b"first\n"
+    assert reader.remarks == []
+
+
+def test_a_fifo_that_comes_late_is_read_as_one(log: Path) -> None:
+    reader = Reader(str(log))
+    assert reader.read(2) == b""
+    os.mkfifo(log)
+    assert reader.read(2) == b""
+    with log.open("wb", buffering=0) as writer:
+        writer.write(b"first\n")
+        assert reader.read(2) == b"first\n"
+    assert reader.remarks == []
+
+
+def test_a_folder_in_the_place_of_a_file_that_was_read_is_said_to_be_none(log: Path) -> None:
+    log.write_bytes(b"line\n")
+    reader = Reader(str(log))
+    assert reader.read(1) == b"line\n"
+    log.unlink()
+    log.mkdir()
+    reader.read(12)
+    assert reader.remarks == [("follow.gone", "train.log"), ("follow.unreadable", "train.log")]
+
+
 def test_a_folder_gives_its_logs_and_no_packed_or_rotated_ones(log: Path) -> None:
     deep = log.parent / "attempt_0" / "2" / "stdout.log"
     deep.parent.mkdir(parents=True)
