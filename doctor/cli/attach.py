@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +15,7 @@ from doctor.cli.acts import Acts, acts
 from doctor.cli.attach_screen import Screen
 from doctor.cli.main import FOUND, UNDETERMINED
 from doctor.cli.settings import SEVERITIES
+from doctor.cli.stop import Stop, stoppable
 from doctor.messages import say
 from doctor.rulebase.load import load_rulebase
 from doctor.session.analyze import STDIN, STDIN_NAME
@@ -113,20 +112,21 @@ def attach(
             for path in following.waiting:
                 screen.hear(Note("watch.waiting", path))
             source = Watched(watch, following, ending, named, interval, acting.turned, screen.heard)
-            acting.turned(watch.finish(watch_on_screen(source, lang)))
-            return _end(watch, screen, beside, fail_on, named, lang)
+            with stoppable() as stop:
+                acting.turned(watch.finish(watch_on_screen(source, lang, stop)))
+                return _end(watch, screen, beside, fail_on, named, lang)
         screen.begin(following, named)
-        with _stoppable() as stopped:
-            _watch(watch, ending, screen, acting, interval, stopped)
+        with stoppable() as stop:
+            _watch(watch, ending, screen, acting, interval, stop)
             said = watch.finish()
             screen.show(watch, said, [])
             acting.turned(said)
             return _end(watch, screen, beside, fail_on, named, lang)
 
 
-def _watch(watch: Watch, ending: Ending, screen: Screen, acting: Acting, interval: float, stopped: list[int]) -> None:
+def _watch(watch: Watch, ending: Ending, screen: Screen, acting: Acting, interval: float, stop: Stop) -> None:
     """Turns until the job has ended, the time is up, or a person says so."""
-    while not (stopped or screen.gone):
+    while not (stop.asked or screen.gone):
         started = time.monotonic()
         turned = watch.turn()
         screen.show(watch, turned.said, turned.notes)
@@ -156,23 +156,3 @@ def _end(watch: Watch, screen: Screen, beside: ExitStack, fail_on: str, named: l
     screen.summary(watch)
     ended = [status(report, fail_on) for report in (*(e.report for e in watch.episodes), watch.report)]
     return next((code for code in (FOUND, UNDETERMINED) if code in ended), 0)
-
-
-@contextmanager
-def _stoppable() -> Iterator[list[int]]:
-    """Ctrl-C, SIGTERM and a terminal that is closed end the watch with its summary; a second Ctrl-C ends everything."""
-    stopped: list[int] = []
-
-    def stop(number: int, frame: object) -> None:
-        if stopped:
-            raise KeyboardInterrupt
-        stopped.append(number)
-
-    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
-    heeded = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]  # nohup ignores one
-    before = {number: signal.signal(number, stop) for number in heeded}
-    try:
-        yield stopped
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

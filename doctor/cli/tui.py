@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
 
 from doctor.cli.main import OK
+from doctor.cli.stop import Stop
 from doctor.messages import say
 from doctor.views.safe import visible_lines
 
@@ -40,14 +44,22 @@ def open_tui(source: Source, told: Answers, lang: str, fail_on: str, saved: Save
     return status(app.session.report, fail_on), app.session.answers
 
 
-def watch_on_screen(source: Watched, lang: str) -> Answers:
-    """Shows a job that is watched until the person leaves, and ends the watch: what they have answered."""
+def watch_on_screen(source: Watched, lang: str, stop: Stop) -> Answers:
+    """Shows a job that is watched until the person leaves, or a signal says so, and ends the watch: what they have
+    answered."""
     from doctor.session.answers import Answers
+    from doctor.views.tui.terminal import let_go
+
+    def leave(app: PdoctorApp) -> None:
+        let_go()
+        app.leave()
 
     try:
-        app = _walked(source, Answers(), lang)
+        app = _walked(source, Answers(), lang, begun=lambda app: stop.then(partial(leave, app)))
     finally:
+        stop.then(let_go)
         source.stop()
+        let_go()
     return app.session.answers if app.session is not None else Answers()
 
 
@@ -72,8 +84,14 @@ def pipe_beside() -> IO[bytes]:
     return pipe
 
 
-def _walked(source: Source, told: Answers, lang: str, saved: Saved | None = None) -> PdoctorApp:
-    """The interface after it was left; what was written is said once more."""
+def _walked(
+    source: Source,
+    told: Answers,
+    lang: str,
+    saved: Saved | None = None,
+    begun: Callable[[PdoctorApp], object] = lambda app: None,
+) -> PdoctorApp:
+    """The interface after it was left; what was written is said once more. `begun` is given it before it is shown."""
     from doctor.views.tui.app import PdoctorApp
 
     try:
@@ -81,7 +99,9 @@ def _walked(source: Source, told: Answers, lang: str, saved: Saved | None = None
     except FileNotFoundError:  # it was removed: the rest goes on, and writing says why it fails
         folder = Path()
     app = PdoctorApp(source, told, lang, folder, saved)
+    begun(app)
     app.run()
-    for line in (line for text in app.written for line in visible_lines(text)):
-        click.echo(line, err=True)
+    with suppress(OSError):  # the terminal may be gone by now
+        for line in (line for text in app.written for line in visible_lines(text)):
+            click.echo(line, err=True)
     return app

@@ -46,9 +46,11 @@ def test_it_ends_when_nobody_reads_it_any_more(logs: Path) -> None:
     assert kept(logs) == ["new"]
 
 
-def test_a_terminal_that_is_closed_ends_it_with_its_summary(logs: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_a_terminal_that_is_closed_ends_it_with_its_summary(logs: Path, number: int) -> None:
     process = watching(logs)
-    process.send_signal(signal.SIGHUP)
+    process.send_signal(number)
+    process.send_signal(number)  # the kernel and the shell say so, or a launcher to the process and to its group
     rest, _ = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "1 root cause" in rest

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import threading
 import time
 from collections.abc import Iterable
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
 from textual.screen import Screen
 from textual.theme import Theme
 
@@ -77,6 +80,8 @@ class PdoctorApp(App[int]):
         go_on = getattr(source, "go_on", None)
         self.watching = Watching(self, go_on) if go_on is not None else None
         """The job, where it is watched while it runs."""
+        self._running_in: asyncio.AbstractEventLoop | None = None
+        self._left = False
         self._trail: list[str] = []
         self._screens: dict[str, StepScreen] = {}
 
@@ -99,7 +104,20 @@ class PdoctorApp(App[int]):
     def job_name(self) -> str:
         return visible(", ".join(self.source.paths))
 
+    def get_driver_class(self) -> type[Driver]:
+        from textual.drivers.linux_driver import LinuxDriver
+
+        usual = super().get_driver_class()
+        if usual is not LinuxDriver:  # a browser
+            return usual
+        from doctor.views.tui.terminal import Terminal
+
+        return Terminal
+
     def on_mount(self) -> None:
+        self._running_in = asyncio.get_running_loop()
+        if self._left:
+            self.exit(0)
         for theme in themes.OWN:
             self.register_theme(theme)
         themes.keep_dim_readable(self._filters)
@@ -348,7 +366,18 @@ class PdoctorApp(App[int]):
                 await self.push_screen(RanksScreen(self.lang, self.session.report))
 
     async def action_quit(self) -> None:
-        end_children()
+        self._quit()
+
+    def leave(self) -> None:
+        """Ends the walk from elsewhere: any thread, and the handler of a signal."""
+        self._left, running_in = True, self._running_in
+        if running_in is not None:
+            with suppress(RuntimeError):  # it is over by now
+                running_in.call_soon_threadsafe(self._quit)
+
+    def _quit(self) -> None:
+        if self.watching is None:  # what a watch has begun is brought to its end
+            end_children()
         self.exit(0)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
