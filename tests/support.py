@@ -23,9 +23,10 @@ CATALOGUE = {
 OOM = EventSpec("torch.cuda_oom", ("CUDA out of memory",), {"requested": "bytes"}, Symptom.FATAL)
 TIMEOUT = EventSpec("torch.watchdog_timeout", ("Watchdog caught",), {"seq": "int"}, Symptom.FATAL)
 CLOSED = EventSpec("nccl.peer_closed", ("Connection closed",), {}, Symptom.FATAL, follows=True)
+STORE_GONE = EventSpec("torch.store_broken", ("should dump",), {}, follows=True)
 STEP = EventSpec("megatron.iteration", ("iteration",), {"step": "int"}, phase="training")
 LAUNCH = EventSpec("torch.launch", ("starting workers",), phase="launch")
-EVENTS = {spec.name: spec for spec in (OOM, TIMEOUT, CLOSED, STEP, LAUNCH)}
+EVENTS = {spec.name: spec for spec in (OOM, TIMEOUT, CLOSED, STORE_GONE, STEP, LAUNCH)}
 
 
 def rule_file(folder: Path, text: str, name: str = "oom/T001_test.yaml") -> Path:

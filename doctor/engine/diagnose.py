@@ -192,13 +192,16 @@ def _verdict(findings: list[Finding], unexplained: tuple[Event, ...], situation:
 
 
 def _stopped_early(situation: Situation) -> bool:
-    """Does a log end while the job still starts, or hold next to nothing? Such a job may as well hang."""
+    """Does a log end while the job still starts, or hold next to nothing, or only what follows from a failure that it
+    does not show? Such a job may as well hang."""
     own = [event for event in situation.store.events() if event.name not in NOT_OWN]
     ends: dict[str, int] = {}
     for last in situation.store.events("log.last_line"):  # one a rank, several of which may share a file
         ends[last.source.path] = max(last.source.line, ends.get(last.source.path, 0))
     if not own:
         return bool(ends) and max(ends.values()) < FEW_LINES
+    if all(event.name in situation.follow_ons for event in own):
+        return True
     incomplete = situation.store.get("nccl.init_incomplete")
     if incomplete is not None and incomplete.value is True:
         return True

@@ -56,6 +56,13 @@ def test_a_peer_that_ended_is_no_healthy_job_unless_the_job_goes_on(tmp_path: Pa
     assert diagnose(store(step, closed, restarted), base).verdict is Verdict.HEALTHY
 
 
+def test_a_log_of_consequences_alone_is_not_called_healthy(tmp_path: Path) -> None:
+    base = rulebase(tmp_path, OOM_RULE)
+    gone = event("torch.store_broken", 2, rank=7)
+    assert diagnose(store(gone, last_line(60)), base).verdict is Verdict.UNDETERMINED
+    assert diagnose(store(event("megatron.iteration", 1, step=5), gone, last_line(60)), base).verdict is Verdict.HEALTHY
+
+
 def test_output_that_was_on_its_way_does_not_outlive_a_failure(tmp_path: Path) -> None:
     base = rulebase(tmp_path, OOM_RULE)
     closed = event("nccl.peer_closed", 2, rank=1)

@@ -16,7 +16,7 @@ from doctor.facts.model import Event, Fact, Quality, Source, Value
 from doctor.facts.store import FactStore
 from doctor.facts.xid_table import Nvlink5, decode, xids
 
-NEEDS = ("event:kernel.xid", "gpu.bus_id", "gpu.recovery_action", "gpu.reset_required")
+NEEDS = ("event:kernel.xid", "gpu.bus_id", "gpu.unreadable", "gpu.recovery_action", "gpu.reset_required")
 GIVES = (
     *("gpu.xids", "gpu.xid_first", "gpu.xid_follow_on", "gpu.xid_families", "gpu.xid_meaning", "gpu.xid_severity"),
     *("gpu.xid_points", "gpu.xid_actions", "gpu.recovery_needed", "gpu.nvlink5_errors"),
@@ -129,11 +129,13 @@ def _needed(code: int, text: str) -> str | None:
 
 
 def _names(store: FactStore) -> Mapping[tuple[int, int, int], list[str]]:
-    """The GPUs that nvidia-smi lists, by PCI address."""
+    """The GPUs that nvidia-smi lists, by PCI address; one that does not answer is listed by its address alone."""
     found: dict[tuple[int, int, int], list[str]] = defaultdict(list)
-    for fact in store.every("gpu.bus_id"):
-        if address := _address(str(fact.value)):
-            found[address].append(fact.entity)
+    told = [(str(fact.value), fact.entity) for fact in store.every("gpu.bus_id")]
+    told += [(fact.entity.rpartition("/")[2], fact.entity) for fact in store.every("gpu.unreadable")]
+    for text, entity in told:
+        if (address := _address(text)) and entity not in found[address]:
+            found[address].append(entity)
     return found
 
 

@@ -65,6 +65,12 @@ def test_a_gpu_has_the_number_that_nvidia_smi_gives_it() -> None:
     assert ("gpu:n1/7", "gpu.xids") not in derived(listed, xid(79, host="n2"))
 
 
+def test_a_gpu_that_does_not_answer_is_one_with_that_of_the_kernel_log() -> None:
+    lost = Fact("gpu.unreadable", "GPU is lost", "gpu:n1/0000:dc:00.0", Source("dump", "smi.txt", 1, "GPU is lost"))
+    assert ("gpu:n1/0000:dc:00.0", "gpu.xids") in derived(lost, xid(79))
+    assert ("1b:00", "gpu.xids") in derived(lost, xid(79, pci="1b:00"))
+
+
 @pytest.mark.parametrize(
     ("text", "needed"),
     [
