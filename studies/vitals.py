@@ -22,33 +22,38 @@ HERE = Source("log", "job.log", 1)
 GIB = 1024.0**3
 
 
-def silence(job: Job, steps: int, **config: Value) -> float | None:
-    """Seconds from the last line of a job that hangs to the first word of it."""
+def silence(job: Job, steps: int, **config: Value) -> tuple[float | None, float | None]:
+    """Seconds from the last line of a job that hangs to the first word of it, and to that it is no pause any more."""
     last = max(at for at, _ in replace(job).events(steps))
+    word = None
     for now, vitals in watched(replace(job), steps, 2.0, 2000.0):
-        if known(list(vitals.facts(now)), **config).get(("live.stalled", "job")):
-            return now - last
-    return None
+        facts = known(list(vitals.facts(now)), **config)
+        if now > last and facts.get(("live.stalled", "job")):
+            word = word or now - last
+            if not facts["live.may_be_pause", "job"]:
+                return word, now - last
+    return word, None
 
 
-def healthy(job: Job, steps: int) -> tuple[int, int]:
-    """Times at which a healthy job was told to be silent, and to be slower.
+def healthy(job: Job, steps: int) -> tuple[int, int, int]:
+    """Times at which a healthy job was told to be silent, to make a long pause, and to be slower.
 
     A checkpoint of 40 s comes every 100 steps, an evaluation of 60 s every 150; 2 % of the steps take 1.5 to 4 times.
     """
-    silent = slower = 0
+    silent = pause = slower = 0
     for now, vitals in watched(job, steps, max(5.0, 3 * job.step)):
         facts = known(list(vitals.facts(now)))
-        silent += facts.get(("live.stalled", "job")) is True
+        silent += facts.get(("live.may_be_pause", "job")) is False
+        pause += facts.get(("live.may_be_pause", "job")) is True
         slower += ("live.slowdown", "job") in facts
-    return silent, slower
+    return silent, pause, slower
 
 
 def unseen(seed: int) -> Job:
     """A healthy job whose pauses and steps vary far more than those that thresholds were set with; seeds of its own."""
-    rng = random.Random(20_000 + seed)
+    rng = random.Random(90_000 + seed)
     return Job(
-        seed=20_000 + seed,
+        seed=90_000 + seed,
         step=rng.choice((0.3, 1.0, 4.0, 15.0, 45.0)),
         jitter=rng.choice((0.03, 0.1, 0.2, 0.3)),
         save_every=rng.randrange(40, 400),
@@ -139,24 +144,35 @@ def leak(per_step: float, noise: float, seed: int) -> int | None:
     return None
 
 
+def _pausing(seconds: float, announced: bool = False) -> Job:
+    return Job(hang_at=180, save_every=50, save=seconds, announced=announced)
+
+
+def _middle(values: list[float]) -> str:
+    return f"{median(values):.0f} s" if values else "never"
+
+
 def rows() -> Iterator[str]:
-    yield "| hang of a job of 2 s steps | time-out | told after | before it strikes |"
-    yield "| --- | --- | --- | --- |"
+    yield "| hang of a job of 2 s steps | time-out | told after | before it strikes | as no mere pause |"
+    yield "| --- | --- | --- | --- | --- |"
     forms = (
         ("no pause seen yet", Job(hang_at=150), (20.0, 600.0, 1800.0)),
         ("three checkpoints of 40 s before", Job(hang_at=180, save_every=50), (600.0, 1800.0)),
         ("in the fourth such checkpoint", Job(hang_at=180, save_every=50, hang_in_save=True), (600.0, 1800.0)),
+        ("in the first checkpoint", Job(hang_at=180, hang_in_save=True), (20.0, 600.0, 1800.0)),
+        ("three pauses of 400 s without a word before", _pausing(400.0), (600.0,)),
+        ("in the fourth announced one of 400 s", replace(_pausing(400.0, True), hang_in_save=True), (600.0,)),
     )
     for name, job, timeouts in forms:
         for timeout in timeouts:
             told = [silence(replace(job, seed=seed), 200, timeout=timeout) for seed in SEEDS]
-            seconds = [value for value in told if value is not None and value > 0]
-            middle = f"{median(seconds):.0f} s" if seconds else "never"
-            before = sum(value < timeout for value in seconds)
-            yield f"| {name} | {timeout:.0f} s | {middle} | {before} of {len(told)} |"
+            words, sure = ([value for value in values if value is not None] for values in zip(*told, strict=True))
+            before = sum(value < timeout for value in words)
+            cells = (f"{timeout:.0f} s", _middle(words), f"{before} of {len(told)}", _middle(sure))
+            yield f"| {name} | {' | '.join(cells)} |"
     yield ""
-    yield "| healthy jobs of 1000 steps | hours | alarms of silence | of slowness |"
-    yield "| --- | --- | --- | --- |"
+    yield "| healthy jobs of 1000 steps | hours | told silent | a long pause | slower |"
+    yield "| --- | --- | --- | --- | --- |"
     for step in (0.5, 2.0, 10.0, 60.0):
         for announced in (True, False):
             jobs = [
@@ -167,11 +183,11 @@ def rows() -> Iterator[str]:
             found = [healthy(job, 1000) for job in jobs]
             word = "announced" if announced else "without a word"
             hours = len(jobs) * 1000 * step / 3600
-            silent, slower = (sum(counts) for counts in zip(*found, strict=True))
-            yield f"| {step:g} s steps, pauses {word} | {hours:.0f} | {silent} | {slower} |"
+            silent, pause, slower = (sum(counts) for counts in zip(*found, strict=True))
+            yield f"| {step:g} s steps, pauses {word} | {hours:.0f} | {silent} | {pause} | {slower} |"
     yield ""
-    yield "| healthy jobs of 1000 steps, of other kinds | jobs | hours | told silent | told slower |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield "| healthy jobs of 1000 steps, of other kinds | jobs | hours | told silent | a long pause alone | slower |"
+    yield "| --- | --- | --- | --- | --- | --- |"
     jobs = [unseen(seed) for seed in range(200)]
     for word, chosen in (
         ("all pauses announced", [job for job in jobs if job.announced and job.announced_eval]),
@@ -179,9 +195,10 @@ def rows() -> Iterator[str]:
         ("none", [job for job in jobs if not job.announced and not job.announced_eval]),
     ):
         alarms = [healthy(job, 1000) for job in chosen]
-        silent, slower = (sum(count > 0 for count in counts) for counts in zip(*alarms, strict=True))
+        silent, slower = (sum(alarm[place] > 0 for alarm in alarms) for place in (0, 2))
+        alone = sum(alarm[1] > 0 and not alarm[0] for alarm in alarms)
         hours = sum(1000 * job.step for job in chosen) / 3600
-        yield f"| {word} | {len(chosen)} | {hours:.0f} | {silent} jobs | {slower} jobs |"
+        yield f"| {word} | {len(chosen)} | {hours:.0f} | {silent} jobs | {alone} jobs | {slower} jobs |"
     yield ""
     yield "| healthy jobs of 500 steps whose ranks print | jobs | told one rank slower |"
     yield "| --- | --- | --- |"

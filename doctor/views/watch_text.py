@@ -75,7 +75,7 @@ def announce(said: Announcement, lang: str, page: Page | None = None) -> Page:
     """An announcement: what, where, the line that shows it best, the first fix."""
     page = page or Page()
     page.wrapped(headline(said, lang), hang=2)
-    if said.kind is Kind.STORM:
+    if said.kind in (Kind.STORM, Kind.RESOLVED):
         return page
     if said.finding is None:
         _unexplained(said, lang, page)
@@ -93,6 +93,8 @@ def headline(said: Announcement, lang: str) -> Text:
         line = _head(said, present.SYMBOLS["fatal"], STYLES["fatal"], say(lang, "severity.fatal"), lang)
         return line.append(f"  {say(lang, 'attach.unexplained')}", "bold")
     rule, severity = finding.rule, str(finding.severity)
+    if said.kind is Kind.RESOLVED:
+        return _resolved(said, finding, lang)
     line = _head(said, present.SYMBOLS[severity], STYLES[severity], say(lang, f"severity.{severity}"), lang)
     line.append(f"  {visible(rule.id)}  ", "dim").append(visible(rule.title.get(lang)), "bold")
     return line.append(f"  [{say(lang, f'label.{finding.label}')} {finding.belief:.2f}]", "dim")
@@ -100,11 +102,22 @@ def headline(said: Announcement, lang: str) -> Text:
 
 def _head(said: Announcement, symbol: str, style: str, severity: str, lang: str) -> Text:
     line = Text(f"{clock(said.at)} ", "dim").append(f"{symbol} {severity}", style)
-    if said.kind in (Kind.UPDATED, Kind.RESOLVED):
-        line.append(f" ({say(lang, f'watch.{said.kind}')})", style if said.kind is Kind.UPDATED else "bold green")
-    if said.episode is not None:
-        line.append(f"  {say(lang, 'watch.episode', n=said.episode)}", "dim")
-    return line
+    if said.kind is Kind.UPDATED:
+        line.append(f" ({say(lang, 'watch.updated')})", style)
+    return line.append(_attempt(said, lang), "dim")
+
+
+def _attempt(said: Announcement, lang: str) -> str:
+    return "" if said.episode is None else f"  {say(lang, 'watch.episode', n=said.episode)}"
+
+
+def _resolved(said: Announcement, finding: Finding, lang: str) -> Text:
+    """What is over needs no more than a line: of what, and of which ranks where they were named."""
+    line = Text(f"{clock(said.at)} ", "dim").append(f"✓ {say(lang, 'watch.resolved')}", "bold green")
+    line.append(_attempt(said, lang), "dim")
+    line.append(f"  {visible(finding.rule.id)}  ", "dim").append(visible(finding.rule.title.get(lang)))
+    ranks = [entity for entity in said.entities if entity.startswith("rank:")]
+    return line.append(f"  ({present.places(ranks, lang)})" if ranks else "", "dim")
 
 
 def _storm(said: Announcement, lang: str) -> Text:
@@ -119,8 +132,6 @@ def _storm(said: Announcement, lang: str) -> Text:
 
 def _finding(said: Announcement, finding: Finding, lang: str, page: Page) -> None:
     page.beside(say(lang, "head.where"), present.where(finding, said.report, lang), COLUMN)
-    if said.kind is Kind.RESOLVED:
-        return
     if finding.role is Role.CONSEQUENCE and finding.explained_by:
         page.beside("", say(lang, "watch.now_follows", rule=finding.explained_by), COLUMN)
     if shown := proofs(finding):
@@ -141,6 +152,8 @@ def _unexplained(said: Announcement, lang: str, page: Page) -> None:
         event = first_unexplained(said.report)
         spec = said.report.rulebase.events.get(event.name)
         _quote(event.source, spec.patterns if spec else (), lang, page)
+        if frame := present.own_frame(event):
+            page.beside("", f"↑ {excerpt(frame, 2 * (page.width - COLUMN - 4))}", COLUMN + 2, style="dim")
 
 
 def _quote(source: Source, patterns: tuple[str, ...], lang: str, page: Page) -> None:

@@ -14,9 +14,9 @@ from tests.session.watch.replay import Replay
 from tests.session.watch.test_watch import OOM, RESET, steps
 
 
-def shown(said: Announcement, lang: str = "en") -> list[str]:
+def shown(said: Announcement, lang: str = "en", width: int = 100) -> list[str]:
     file = StringIO()
-    announce(said, lang, Page(100)).print(file, color=False)
+    announce(said, lang, Page(width)).print(file, color=False)
     return [line.rstrip() for line in file.getvalue().splitlines()]
 
 
@@ -39,10 +39,11 @@ def test_a_finding_is_a_few_lines(said: list[Announcement]) -> None:
     assert len(lines) <= 8
 
 
-def test_one_that_no_longer_holds_is_two_lines(said: list[Announcement]) -> None:
-    lines = shown(replace(said[0], kind=Kind.RESOLVED))
-    assert "(no longer so)" in lines[0]
-    assert len(lines) <= 3
+def test_one_that_no_longer_holds_is_one_line(said: list[Announcement]) -> None:
+    (line,) = shown(replace(said[0], kind=Kind.RESOLVED), width=200)
+    assert "✓ no longer so  MEM" in line and line.endswith("(rank 2)")
+    (line,) = shown(replace(said[0], kind=Kind.RESOLVED, entities=("job",), episode=3), "zh", width=200)
+    assert "✓ 不再成立  第 3 次尝试  MEM" in line and not line.endswith(")")
 
 
 def test_in_chinese(said: list[Announcement]) -> None:

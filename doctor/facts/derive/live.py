@@ -12,18 +12,19 @@ from doctor.facts.derive.card import card_memory
 from doctor.facts.derive.progress import number
 from doctor.facts.model import Event, Fact, Source
 from doctor.facts.store import FactStore
-from doctor.facts.vitals.pulse import allowed
+from doctor.facts.vitals.pulse import OVER, patience
 from doctor.facts.vitals.stream import BEATS, OF_INTEREST, Stream
 from doctor.facts.vitals.tell import fact, lockstep, memory, straggler, trends
 
 NEEDS = (
     *(f"event:{name}" for name in sorted(OF_INTEREST)),
     *("event:torch.watchdog_timeout", "event:gpu.capacity", "gpu.memory_total", "gpu.name", "config.gpu_model"),
-    *("config.timeout", "config.backend", "node.memory_total", "run.step_time", "live.watching", "live.silence"),
-    *("live.step_gap", "live.longest_pause", "live.silent_since", "live.phase"),
+    *("config.timeout", "config.backend", "config.framework", "node.memory_total", "run.step_time"),
+    *("live.watching", "live.silence", "live.step_gap", "live.longest_pause", "live.silent_since", "live.phase"),
 )
 GIVES = (
-    *("live.timeout", "live.timeout_set", "live.stalled", "live.strikes_in", "live.strikes_at", "live.save_share"),
+    *("live.timeout", "live.timeout_set", "live.stalled", "live.may_be_pause", "live.long_pause", "live.outlived"),
+    *("live.strikes_in", "live.strikes_at", "live.save_share"),
     *("live.slowdown", "live.slowdown_of", "live.gradient_spikes", "live.gradient_spike", "live.loss_scale_fall"),
     *("live.loss_scale", "live.expert_drift", "live.data_share", "live.data_share_before", "live.save_time"),
     *("live.memory_creep", "live.memory_used", "live.memory_gained", "live.memory_limit"),
@@ -34,6 +35,15 @@ GIVES = (
 NCCL, OTHERS = 600.0, 1800.0
 """Seconds. Time-outs of process groups unless set: NCCL (torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp,
 kProcessGroupNCCLDefaultTimeout), and all others, such as gloo (torch/csrc/distributed/c10d/Backend.hpp)."""
+FRAMEWORKS = {
+    **dict.fromkeys(("hf", "llamafactory", "swift", "axolotl", "trl"), 1800.0),
+    **dict.fromkeys(("deepspeed", "openrlhf", "lightning"), 1800.0),
+    "torchtitan": 100.0,
+}
+"""Those that frameworks set by themselves: the Trainer of transformers and what is built on it (ddp_timeout in
+src/transformers/training_args.py), DeepSpeed (deepspeed/constants.py, default_pg_timeout), Lightning
+(lightning/fabric/strategies/ddp.py, timeout), torchtitan from the second step on (torchtitan/config/job_config.py,
+Comm.train_timeout_seconds). Megatron-LM sets the ten minutes of NCCL."""
 
 
 def derive(store: FactStore) -> Iterator[Fact]:
@@ -85,6 +95,9 @@ def time_out(store: FactStore) -> tuple[float, bool, Source | None]:
     for event in store.events("torch.watchdog_timeout"):
         if (milliseconds := number(event, "timeout_ms")) is not None and milliseconds > 0:
             return milliseconds / 1000, True, event.source
+    framework = store.get("config.framework")
+    if framework is not None and (usual := FRAMEWORKS.get(str(framework.value))) is not None:
+        return usual, False, framework.source
     backend = store.get("config.backend")
     if backend is not None and "nccl" not in str(backend.value).lower():
         return OTHERS, False, backend.source
@@ -97,9 +110,13 @@ def _stalls(store: FactStore, timeout: float) -> Iterator[Fact]:
         quiet = _number(store, "live.silence", where) or 0.0
         usual, longest = (_number(store, name, where) or 0.0 for name in ("live.step_gap", "live.longest_pause"))
         announced = store.get("live.phase", where) is not None
-        stalled = quiet > allowed(usual, longest, timeout, announced)
+        may = patience(usual, longest, timeout, announced)
+        stalled = quiet > may.word
         yield fact("live.stalled", stalled, where, [silence.source])
         if stalled:
+            yield fact("live.may_be_pause", quiet <= may.doubt, where, [silence.source])
+            yield fact("live.long_pause", may.word < may.doubt, where, [silence.source])
+            yield fact("live.outlived", quiet > timeout + OVER, where, [silence.source])
             yield fact("live.strikes_in", round(max(timeout - quiet, 0.0), 1), where, [silence.source])
             since = _number(store, "live.silent_since", where) or 0.0
             yield fact("live.strikes_at", since + timeout, where, [silence.source])

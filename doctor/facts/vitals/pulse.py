@@ -20,6 +20,11 @@ AGAIN, AGAIN_UNTOLD = 3.0, 2.0
 log does not announce twice as long as the longest."""
 PART = 0.75
 """Share of the time-out that a silence of unknown kind may last: of PyTorch's ten minutes for NCCL 150 s are left."""
+LAST = 0.9
+"""The same of one that pauses before would explain: a minute is left to see where the ranks stand."""
+OVER = 60.0
+"""Seconds after the time-out at which it is known to have struck nobody: the watchdog looks every second, and says what
+it found before anything else (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp)."""
 PAUSE, SHORT = 2.0, 20.0
 """A gap of this many usual ones and seconds that ended by itself was a pause."""
 LONGEST = 7 * 86400.0
@@ -33,15 +38,17 @@ class Pulse:
     A gap is told in three ways, and the longest counts: when lines were read, which a buffer makes long; the time
     stamps of the lines, which tell the rhythm of what was written before anybody watched; the step time they print.
 
-    `phase` is the pause that the log says is under way, empty for none; `pauses` the longest of each kind that ended.
-    Kinds are kept apart: a checkpoint of seconds says nothing of an evaluation of minutes.
+    `phase` is the pause that the log says is under way, empty for none; `pauses` the longest of each kind that ended,
+    from `begun` on, the last step or milestone; `alive` is the last sign of life, which the bar of an evaluation gives,
+    too. Kinds are kept apart: a checkpoint of seconds says nothing of an evaluation of minutes.
     """
 
     beats: int = 0
     at: float = 0.0
     alive: float = 0.0
+    begun: float = 0.0
     stamp: float | None = None
-    alive_stamp: float | None = None
+    begun_stamp: float | None = None
     phase: str = ""
     pauses: dict[str, float] = field(default_factory=dict)
     read: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
@@ -67,14 +74,18 @@ class Pulse:
         self._sign(at, stamp)
         self.phase = phase
 
+    def goes_on(self, at: float) -> None:
+        """A sign of life of what is under way."""
+        self.alive = at
+
     def _sign(self, at: float, stamp: float | None) -> None:
-        """A sign of life ends the silence before it, which is remembered by what the log said was under way."""
-        lasted = max(at - self.alive, _between(self.alive_stamp, stamp))
+        """A step or milestone ends the pause before it, which is remembered by what the log said was under way."""
+        lasted = max(at - self.begun, _between(self.begun_stamp, stamp))
         known = self.pauses.get(self.phase, 0.0)
         # Without a word of it, only what is far longer than a step was a pause.
         if self.beats > WARM_UP and lasted > known and (self.phase or (lasted > SHORT and lasted > PAUSE * self.usual)):
             self.pauses[self.phase] = lasted
-        self.alive, self.alive_stamp = at, stamp
+        self.alive, self.begun, self.begun_stamp = at, at, stamp
 
     @property
     def usual(self) -> float:
@@ -94,14 +105,35 @@ def _between(first: float | None, second: float | None) -> float:
     return second - first
 
 
-def allowed(usual: float, longest: float, timeout: float, announced: bool = False) -> float:
-    """Seconds of silence that need no word.
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds of silence that need no `word`, and those up to which what is told is in `doubt`: it may well be a pause
+    that ends by itself."""
+
+    word: float
+    doubt: float
+
+
+def patience(usual: float, longest: float, timeout: float, announced: bool = False) -> Patience:
+    """How long a silence may be.
 
     A silence out of the blue may be the first of its kind, however many pauses of other kinds were seen, so that only
     the `timeout`, after which the job would be ended, tells when it is long. Of a pause that the log announces, those
-    of the same kind before tell it sooner.
+    of the same kind before tell it sooner; the first of its kind can be held against nothing, and stays in doubt.
+    Pauses that were as long tell it later, though not so late that nobody could look any more: unless they were longer
+    than that themselves, and the time-out strikes no such pause.
     """
-    late = max(PART * timeout, 3 * usual, AGAIN_UNTOLD * longest)
-    if announced and longest > 0:
-        return min(max(TIMES * usual, LEAST, AGAIN * longest), late)
-    return late
+    unknown, last = max(PART * timeout, 3 * usual), LAST * timeout
+    word = max(unknown, AGAIN_UNTOLD * longest)
+    if announced and longest:
+        word = min(word, max(TIMES * usual, LEAST, AGAIN * longest))
+    if unknown <= last < word and longest <= last:
+        word = last
+    if announced:
+        return Patience(word, max(word, AGAIN * (longest or timeout)))
+    return Patience(word, max(word, AGAIN_UNTOLD * longest))
+
+
+def allowed(usual: float, longest: float, timeout: float, announced: bool = False) -> float:
+    """Seconds of silence that need no word."""
+    return patience(usual, longest, timeout, announced).word

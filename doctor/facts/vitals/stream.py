@@ -58,6 +58,8 @@ class Stream:
         name = event.name
         if name in BEATS and (name != "progress.bar" or is_training_bar(event)):
             self._beat(event, at)
+        elif name == "progress.bar":
+            self.pulse.goes_on(at)
         elif name in PAUSES:
             self._pause(event, at)
         elif name in BEGINS:

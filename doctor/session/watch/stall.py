@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts.store import FactStore
-from doctor.facts.vitals.pulse import allowed
+from doctor.facts.vitals.pulse import OVER, patience
 
 
 def stalls_at(store: FactStore) -> float | None:
-    """When `live.stalled` comes to hold unless a line comes before, in seconds since the epoch: of the run in which it
-    does first. None where it holds by now, or nothing tells of steps."""
+    """When there will be something else to say of a silence unless a line comes before, in seconds since the epoch: of
+    the run in which that is first. None where there is nothing more to say, or nothing tells of steps."""
     return min(_moments(store), default=None)
 
 
 def _moments(store: FactStore) -> Iterator[float]:
+    timeout = _number(store, "live.timeout", "job")
     for silence in store.every("live.silence"):
         where = silence.entity
-        stalled, since = store.get("live.stalled", where), _number(store, "live.silent_since", where)
-        timeout = _number(store, "live.timeout", "job")
-        if since is None or timeout is None or (stalled is not None and stalled.value is True):
+        quiet, since = (_number(store, name, where) for name in ("live.silence", "live.silent_since"))
+        if quiet is None or since is None or timeout is None:
             continue
         usual, longest = (_number(store, name, where) or 0.0 for name in ("live.step_gap", "live.longest_pause"))
-        yield since + allowed(usual, longest, timeout, store.get("live.phase", where) is not None)
+        may = patience(usual, longest, timeout, store.get("live.phase", where) is not None)
+        yield from (since + after for after in (may.word, may.doubt, timeout + OVER) if after >= quiet)
 
 
 def _number(store: FactStore, name: str, entity: str) -> float | None:

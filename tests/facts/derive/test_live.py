@@ -46,6 +46,11 @@ def test_a_saved_log_knows_no_silence() -> None:
     [
         ({}, [], 600.0, False),
         ({"config.backend": "gloo"}, [], 1800.0, False),
+        ({"config.framework": "hf"}, [], 1800.0, False),
+        ({"config.framework": "torchtitan"}, [], 100.0, False),
+        ({"config.framework": "torchtitan", "config.timeout": 300.0}, [], 300.0, True),
+        ({"config.framework": "megatron"}, [], 600.0, False),
+        ({"config.framework": "accelerate", "config.backend": "gloo"}, [], 1800.0, False),
         ({"config.backend": "cpu:gloo,cuda:nccl"}, [], 600.0, False),
         ({"config.timeout": 60.0, "config.backend": "gloo"}, [], 60.0, True),
         ({"config.timeout": 0.0}, [], 600.0, False),
@@ -72,6 +77,20 @@ def test_a_pause_that_the_log_announces_is_held_against_those_of_its_kind() -> N
     assert found([], live__silence=200.0, **usual)["live.stalled", "job"] is False
     assert found([], live__silence=140.0, live__phase="save", **usual)["live.stalled", "job"] is False
     assert found([], live__silence=200.0, live__phase="save", **usual)["live.stalled", "job"] is True
+
+
+def test_what_may_still_be_a_pause() -> None:
+    usual = {"live__watching": True, "live__step_gap": 2.0, "live__longest_pause": 0.0, "live__silent_since": 50.0}
+    names = ("live.may_be_pause", "live.long_pause", "live.outlived")
+    for phase, silence, expected in (
+        ("eval", 460.0, (True, True, False)),
+        ("eval", 661.0, (True, True, True)),
+        ("eval", 1801.0, (False, True, True)),
+        ("", 460.0, (False, False, False)),
+    ):
+        facts = found([], live__silence=silence, **usual, **({"live__phase": phase} if phase else {}))
+        assert tuple(facts[name, "job"] for name in names) == expected
+    assert not any(name in names for name, _ in found([], live__silence=440.0, live__phase="eval", **usual))
 
 
 def test_when_memory_will_be_full() -> None:

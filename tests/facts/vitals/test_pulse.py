@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest import approx
 
-from doctor.facts.vitals.pulse import Pulse, allowed
+from doctor.facts.vitals.pulse import Patience, Pulse, allowed, patience
 
 
 def beaten(*gaps: float, stamped: bool = False, printed: float | None = None) -> Pulse:
@@ -85,6 +85,34 @@ def test_an_announced_pause_may_last_three_times_as_long_as_before() -> None:
     assert allowed(2.0, 50.0, 600.0, announced=True) == 150.0
     assert allowed(2.0, 5.0, 600.0, announced=True) == 60.0
     assert allowed(2.0, 200.0, 600.0, announced=True) == 450.0
+
+
+def test_the_first_pause_of_its_kind_stays_in_doubt() -> None:
+    assert patience(2.0, 0.0, 600.0, announced=True) == Patience(450.0, 1800.0)
+    assert patience(2.0, 0.0, 600.0) == Patience(450.0, 450.0)  # nobody said that it is a pause
+    assert patience(200.0, 0.0, 600.0, announced=True) == Patience(600.0, 1800.0)
+
+
+def test_an_announced_pause_may_last_three_times_as_long_as_the_one_before() -> None:
+    assert patience(2.0, 200.0, 600.0, announced=True) == Patience(450.0, 600.0)
+    assert patience(200.0, 5.0, 600.0, announced=True) == Patience(600.0, 600.0)
+
+
+def test_pauses_as_long_as_others_are_told_in_doubt_before_the_time_out_strikes() -> None:
+    assert patience(2.0, 400.0, 600.0) == Patience(540.0, 800.0)
+    assert patience(2.0, 400.0, 600.0, announced=True) == Patience(540.0, 1200.0)
+    assert patience(2.0, 250.0, 600.0) == Patience(500.0, 500.0)
+    assert patience(2.0, 50.0, 600.0, announced=True) == Patience(150.0, 150.0)  # nothing explains three times as long
+
+
+def test_the_bar_of_an_evaluation_is_a_sign_of_life_and_ends_no_pause() -> None:
+    pulse = beaten(*[2.0] * 20)
+    pulse.milestone(40.0, None, "eval")
+    for now in range(41, 541):
+        pulse.goes_on(float(now))
+    assert (pulse.alive, pulse.phase, pulse.longest) == (540.0, "eval", 0.0)
+    pulse.beat(545.0, None, None)
+    assert pulse.pauses == {"eval": 505.0}
 
 
 def test_a_pause_longer_than_the_timeout_is_usual_too() -> None:

@@ -15,6 +15,7 @@ from doctor.session.watch.follow import follow
 from doctor.session.watch.stall import stalls_at
 from doctor.session.watch.telling import SETTLED
 from doctor.session.watch.watch import Watch
+from tests.session.watch.replay import Replay
 
 SILENT: dict[str, Value] = {
     "live.silence": 10.0, "live.silent_since": 1000.0, "live.step_gap": 2.0, "live.longest_pause": 0.0,
@@ -28,11 +29,14 @@ SILENT: dict[str, Value] = {
         ({}, 1450.0),
         ({"live.timeout": 20.0}, 1015.0),
         ({"live.phase": "save", "live.longest_pause": 50.0}, 1150.0),
-        ({"live.stalled": True}, None),
+        ({"live.silence": 460.0}, 1660.0),  # the time-out is over, and has struck nobody
+        ({"live.silence": 661.0, "live.phase": "eval"}, 2800.0),
+        ({"live.silence": 545.0, "live.longest_pause": 400.0}, 1660.0),
+        ({"live.silence": 661.0}, None),
         ({"live.silent_since": None}, None),
     ],
 )
-def test_a_silence_is_a_stall_as_soon_as_it_is_longer_than_needs_no_word(
+def test_a_silence_is_looked_at_when_there_is_something_else_to_say_of_it(
     change: dict[str, Value | None], at: float | None
 ) -> None:
     values = {**SILENT, **change}
@@ -85,3 +89,53 @@ def test_a_job_that_was_silent_before_the_watch_began_is_not_given_that_time_aga
         now[0] += 0.25
     following.follower.close()
     assert ("LIV001" in rules) == told
+
+
+def test_the_first_evaluation_is_told_as_what_it_may_be_and_teaches_how_long_the_next_may_take(tmp_path: Path) -> None:
+    replay = Replay(tmp_path)
+
+    def run(first: int, last: int) -> None:
+        for step in range(first, last):
+            replay.write("train.log", f"step {step} loss 2.31 time 2.0s\n")
+            replay.turns(2)
+
+    run(1, 60)
+    for told in (["new LIV012", "resolved LIV012"], []):
+        replay.said.clear()
+        replay.write("train.log", "***** Running Evaluation *****\n")
+        replay.turns(500)
+        run(60, 70)
+        assert replay.keys() == told
+
+
+def test_a_checkpoint_that_lasts_far_longer_than_the_one_before_is_no_mere_pause(tmp_path: Path) -> None:
+    replay = Replay(tmp_path)
+    for step in range(1, 60):
+        replay.write("train.log", f"step {step} loss 2.31 time 2.0s\n")
+        replay.turns(2)
+    for seconds in (160, 0):
+        replay.write("train.log", "***** Running Evaluation *****\n")
+        replay.turns(seconds)
+        for step in range(60, 70):
+            replay.write("train.log", f"step {step} loss 2.31 time 2.0s\n")
+            replay.turns(2)
+    replay.write("train.log", "***** Running Evaluation *****\n")
+    replay.turns(470)
+    assert replay.keys() == ["new LIV012"]
+    replay.turns(30)
+    assert replay.keys() == ["new LIV012", "new LIV001"]
+    silent = replay.watch.report
+    assert silent is not None
+    assert [finding.rule.id for finding in silent.diagnosis.roots] == ["LIV001"]
+
+
+def test_an_evaluation_that_draws_its_bar_is_not_silent(tmp_path: Path) -> None:
+    replay = Replay(tmp_path)
+    for step in range(1, 60):
+        replay.write("train.log", f"step {step} loss 2.31 time 2.0s\n")
+        replay.turns(2)
+    replay.write("train.log", "***** Running Evaluation *****\n")
+    for done in range(1, 70):
+        replay.write("train.log", f"Evaluating:  {done}%|{'#' * 5}     | {done}/100 [00:{done:02d}<01:00,  1.00s/it]\r")
+        replay.turns(10)
+    assert replay.keys() == []
