@@ -1,29 +1,74 @@
-"""Whether a run goes on with gradients that are no numbers: a loss scaler's search passes, this does not."""
+"""How a run came to values that are no numbers: out of the blue or after a rise, and whether it goes on with them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
+from statistics import median
 
+from doctor.facts.derive.oom import number
 from doctor.facts.derive.oom_site import entity_of
 from doctor.facts.model import Event, Fact, Quality, Source
 from doctor.facts.store import FactStore
 
-NEEDS = ("event:numerics.nan_gradient", "event:progress.step")
-GIVES = ("run.nan_gradients_at_end",)
+NEEDS = ("event:numerics.nan_gradient", "event:numerics.nan", "event:progress.step")
+GIVES = ("run.nan_gradients_at_end", "run.nan_onset")
+
+START_STEPS = 3
+"""A first value that is no number within so many steps was not trained into being."""
+RISEN_LOSS = 1.3
+RISEN_NORM = 10.0
+"""A loss of so many times the least one, or a norm of so many times the usual one, was on its way to infinity."""
 
 
 def derive(store: FactStore) -> Iterable[Fact]:
-    """For each run how many of its last steps in a row printed NaN or infinity as the norm of the gradients."""
+    gradients = _by_run(store, "numerics.nan_gradient")
+    steps = _by_run(store, "progress.step")
+    for entity, events in gradients.items():
+        yield _at_end(entity, events, steps.get(entity, []))
+    for entity, events in _by_run(store, "numerics.nan_gradient", "numerics.nan").items():
+        yield from _onset(entity, min(events, key=lambda event: event.order), steps.get(entity, []))
+
+
+def _by_run(store: FactStore, *names: str) -> dict[str, list[Event]]:
     by_run: dict[str, list[Event]] = {}
-    for event in store.events("numerics.nan_gradient"):
-        by_run.setdefault(entity_of(event), []).append(event)
-    for entity, events in by_run.items():
-        lines = {(event.source.path, event.source.line) for event in events}
-        good = [
-            event.order
-            for event in store.events("progress.step")
-            if entity_of(event) == entity and (event.source.path, event.source.line) not in lines
-        ]
-        last = [event for event in events if event.order > max(good, default=-1)]
-        because = tuple(event.source for event in (last or events)[-2:])
-        yield Fact("run.nan_gradients_at_end", len(last), entity, Source("derived"), None, Quality.DERIVED, because)
+    for name in names:
+        for event in store.events(name):
+            by_run.setdefault(entity_of(event), []).append(event)
+    return by_run
+
+
+def _at_end(entity: str, events: list[Event], steps: list[Event]) -> Fact:
+    """How many of the last steps in a row printed NaN or infinity: a loss scaler's search passes, this does not."""
+    lines = {_line(event) for event in events}
+    good = [step.order for step in steps if _line(step) not in lines]
+    last = [event for event in events if event.order > max(good, default=-1)]
+    because = tuple(event.source for event in (last or events)[-2:])
+    return Fact("run.nan_gradients_at_end", len(last), entity, Source("derived"), None, Quality.DERIVED, because)
+
+
+def _onset(entity: str, first: Event, steps: list[Event]) -> Iterator[Fact]:
+    """What loss and gradients did before; the loss of the very step was computed before its gradients."""
+    before = sorted((s for s in steps if s.order < first.order or _line(s) == _line(first)), key=lambda s: s.order)
+    losses = [value for step in before if math.isfinite(value := _value(step, "loss"))]
+    norms = [value for step in before if math.isfinite(value := _value(step, "grad_norm"))]
+    numbered = [step for step in steps if _line(step) == _line(first) and "step" in step.fields]
+    if any(_value(step, "step") <= START_STEPS for step in numbered):
+        kind = "start"
+    elif len(losses) < 2:
+        return
+    elif losses[-1] > RISEN_LOSS * min(losses) or (len(norms) >= 3 and norms[-1] > RISEN_NORM * median(norms[:-1])):
+        kind = "after_rise"
+    else:
+        kind = "sudden"
+    because = (*(step.source for step in before[-1:]), first.source)
+    yield Fact("run.nan_onset", kind, entity, Source("derived"), None, Quality.DERIVED, because)
+
+
+def _line(event: Event) -> tuple[str, int | None]:
+    return event.source.path, event.source.line
+
+
+def _value(event: Event, name: str) -> float:
+    value = number(event, name)
+    return math.nan if value is None else float(value)

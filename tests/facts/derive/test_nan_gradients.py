@@ -1,10 +1,14 @@
-"""Gradients that stay NaN to the end of a log."""
+"""Values that are no numbers: how they came, and whether they stay to the end of a log."""
 
 from __future__ import annotations
+
+import pytest
 
 from doctor.facts.derive.nan_gradients import derive
 from doctor.facts.model import Event, Source
 from doctor.facts.store import FactStore
+
+NAN = float("nan")
 
 
 def run(norms: str) -> object:
@@ -13,7 +17,11 @@ def run(norms: str) -> object:
     for at, norm in enumerate(norms):
         names = ["progress.step", *(["numerics.nan_gradient"] if norm == "n" else [])]
         events += [Event(name, Source("log", "job.log", at, "x"), {}, order=at) for name in names]
-    return next((fact.value for fact in derive(FactStore([], events))), None)
+    return _fact(events, "run.nan_gradients_at_end")
+
+
+def _fact(events: list[Event], name: str) -> object:
+    return next((fact.value for fact in derive(FactStore([], events)) if fact.name == name), None)
 
 
 def test_steps_in_a_row_at_the_end_are_counted() -> None:
@@ -24,3 +32,37 @@ def test_steps_in_a_row_at_the_end_are_counted() -> None:
 def test_the_search_for_a_loss_scale_passes() -> None:
     assert run("nnn.....") == 0
     assert run("........") is None
+
+
+def onset(*steps: tuple[float, float], first: int = 100) -> object:
+    """Steps as loss and norm of the gradients, numbered from `first` on."""
+    events = []
+    for at, (loss, norm) in enumerate(steps):
+        source = Source("log", "job.log", at, "x")
+        events.append(
+            Event("progress.step", source, {"step": first + at, "loss": loss, "grad_norm": norm}, order=2 * at)
+        )
+        if norm != norm:
+            events.append(Event("numerics.nan_gradient", source, {}, order=2 * at + 1))
+    return _fact(events, "run.nan_onset")
+
+
+@pytest.mark.parametrize("before", [(2.6, 7.0), (2.5, 90.0)])
+def test_usual_values_before_the_first_nan_are_a_sudden_one(before: tuple[float, float]) -> None:
+    assert onset(before, before, before, (2.5, NAN), (NAN, NAN)) == "sudden"
+
+
+def test_the_loss_of_the_step_whose_gradients_are_nan_counts_as_before() -> None:
+    assert onset((2.6, 7.0), (2.4, NAN)) == "sudden"
+    assert onset((2.6, 7.0), (9.4, NAN)) == "after_rise"
+
+
+def test_a_loss_or_gradients_that_rise_come_first_where_a_training_diverges() -> None:
+    assert onset((2.6, 7.0), (3.0, 8.0), (4.1, 9.0), (NAN, NAN)) == "after_rise"
+    assert onset((2.6, 7.0), (2.6, 8.0), (2.7, 90.0), (2.7, NAN)) == "after_rise"
+
+
+def test_the_first_steps_of_a_run_have_nothing_before_them() -> None:
+    assert onset((NAN, NAN), (NAN, NAN), first=1) == "start"
+    assert onset((NAN, NAN), (NAN, NAN)) is None
+    assert onset((2.6, 7.0), (2.5, 6.0)) is None
