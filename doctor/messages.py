@@ -39,6 +39,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "A failure shows, but no rule explains it. It shows first here: {where}",
         "出现了故障，但没有规则能解释。最早出现在：{where}",
     ),
+    "summary.raised": (
+        "No rule explains the failure that shows first: {exception} at {frame}. See {where}",
+        "最早出现的故障没有规则能解释：{frame} 处抛出 {exception}。见 {where}",
+    ),
     "summary.too_little": ("There is too little to judge by.", "材料太少，无法判断。"),
     "headline.roots.one": ("{n} root cause", "{n} 个根本原因"),
     "headline.roots.many": ("{n} root causes", "{n} 个根本原因"),

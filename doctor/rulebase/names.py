@@ -17,6 +17,7 @@ BUILTIN_EVENTS: Mapping[str, Mapping[str, str]] = {
         "message": "str",
         "frames": "str",
         "last_frame": "str",
+        "own_frame": "str",
         "cause_exception": "str",
         "cause_message": "str",
     },

@@ -110,6 +110,7 @@ def evidence_data(source: Source, event: Event | None) -> dict[str, Any]:
         "rank": event.rank if event else None,
         "host": event.host if event else None,
         "time": moment(event.time) if event else None,
+        "own_frame": present.own_frame(event) or None,
     }
 
 

@@ -146,7 +146,11 @@ def _unexplained(report: Report, lang: str) -> Iterator[str]:
     if not found:
         return
     yield from ("", f"**{say(lang, 'html.unexplained')}**", "")
-    yield from fenced(f"{e.source.path}:{e.source.line}: {excerpt(e.source.text, LONGEST)}" for e in found)
+    quotes: list[str] = []
+    for event in found:
+        quotes.append(f"{event.source.path}:{event.source.line}: {excerpt(event.source.text, LONGEST)}")
+        quotes += [f"  ↑ {excerpt(frame, LONGEST)}"] if (frame := present.own_frame(event)) else []
+    yield from fenced(quotes)
 
 
 def _change(report: Report, lang: str) -> Iterator[str]:

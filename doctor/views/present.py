@@ -110,6 +110,11 @@ def event_meaning(report: Report, name: str, lang: str) -> str:
     return meaning_of(name, report.rulebase.events, lang) or name
 
 
+def own_frame(event: Event | None) -> str:
+    """Where in the job's own code the exception came about that the event tells of: file, line, function and code."""
+    return str(event.fields.get("own_frame") or "") if event else ""
+
+
 def summary(report: Report, lang: str) -> str:
     """The diagnosis in one sentence."""
     diagnosis = report.diagnosis
@@ -125,7 +130,11 @@ def summary(report: Report, lang: str) -> str:
         first_event = diagnosis.unexplained[0]
         place = [f"rank:{first_event.rank}"] if first_event.rank is not None else []
         spot = f"{first_event.source.path}:{first_event.source.line}"
-        return say(lang, "summary.unexplained", where=f"{spot} ({places(place, lang)})" if place else spot)
+        spot = f"{spot} ({places(place, lang)})" if place else spot
+        raised, frame = first_event.fields.get("exception"), own_frame(first_event).partition(": ")[0]
+        if raised and frame:
+            return say(lang, "summary.raised", exception=raised, frame=frame, where=spot)
+        return say(lang, "summary.unexplained", where=spot)
     return say(lang, "summary.too_little")
 
 

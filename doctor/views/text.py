@@ -166,8 +166,8 @@ class TextReport:
             said = present.quoted(source, self.lang)
             self.page.beside("", excerpt(said, room, spec.patterns if spec else ()), COLUMN + 2)
         if event and event.source == source and event.context and not self.verbose:
-            innermost = excerpt(event.context[-1].text, self.page.width - COLUMN - 4)
-            self.page.beside("", f"↑ {innermost}", COLUMN + 2, style="dim")
+            innermost = present.own_frame(event) or event.context[-1].text
+            self.page.beside("", f"↑ {excerpt(innermost, 2 * (self.page.width - COLUMN - 4))}", COLUMN + 2, style="dim")
 
     def follows(self, finding: Finding) -> None:
         lines = [self._effect(effect) for effect in self.related.effects(finding)]

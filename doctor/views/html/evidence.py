@@ -69,6 +69,8 @@ def quote(context: Context, source: Source) -> Markup:
     lines.append(_hit(context, source, event))
     if window is not None:
         lines += [_line(source.line + 1 + i, line) for i, line in enumerate(window.lines[hit + 1 :])]
+    if event is not None and event.source == source and (frame := present.own_frame(event)):
+        lines.append(el("div", el("span", "↑", class_="no"), el("code", excerpt(frame, NEIGHBOUR))))
     return el("div", lines, class_="log", tabindex=0, role="group", aria_label=place(context, source))
 
 

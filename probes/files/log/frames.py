@@ -10,7 +10,7 @@ import re
 
 PYTHON = re.compile(r'\s*File "([^"]{1,500})", line (\d+)(?:, in (.{1,200}))?')
 BOX = "│╭╰┃┏┗|+"
-_RICH = re.compile(r"[│|]\s*([^\s│|]{1,500}):\d+ in(?: ([^\s│|]{1,200}))?")
+_RICH = re.compile(r"[│|]\s*([^\s│|]{1,500}):(\d+) in(?: ([^\s│|]{1,200}))?")
 _RICH_BARE = re.compile(r"[│|]\s*in ([^\s│|]{1,200}):\d+\s*[│|]?$")
 """So rich names a frame whose file does not exist (any more, or here)."""
 _RICH_NAME = re.compile(r"[│|]\s*([A-Za-z_<][\w.<>]{0,200})\s*[│|]$")
@@ -18,6 +18,10 @@ _RICH_CODE = re.compile(r"[│|] [❱>] *\d+ ([^\n]{1,400})")
 _CELL = re.compile(r"((?:Cell|Input) In ?\[\d+\])(?:, line \d+)?(?:, in ([^(\n]{1,200}))?")
 _IPYTHON = re.compile(r"(?:File )?([~/<][^\s:]{1,500}>?|[A-Za-z]:\\[^\s:]{1,500})(?::\d+)?,? in ([^(\n]{1,200})")
 _IPYTHON_CODE = re.compile(r"-{1,8}> *\d+ ([^\n]{1,400})")
+_LIBRARY = re.compile(
+    r"[/\\](?:(?:site|dist)-packages|[Ll]ib[/\\]python\d[\d.]*|torch[/\\](?:_?[a-z]+))[/\\]|[/\\]bin[/\\][^/\\]+$|^[<.]"
+)
+"""Files of installed packages, Python and torch; programs that start others; no file; and what rich has cut off."""
 _NUMBERED = re.compile(r"\s{2,}\d+(?: |$)")
 
 
@@ -30,10 +34,18 @@ def frame_of(body: str, notebook: bool = False) -> str | None:
     if notebook and (found := _IPYTHON.match(body)):
         return f"{found[1]}:{found[2].strip()}: "
     if found := _RICH.match(body):
-        return f"{found[1]}:{found[2] or '?'}: "
+        return f"{found[1]}:{found[3] or '?'}: "
     if found := _RICH_BARE.match(body):
         return f"?:{found[1]}: "
     return None
+
+
+def own_place(body: str) -> str:
+    """`file:line in function` where the line names a frame of the job's own code; nothing where it is a library's."""
+    found = PYTHON.match(body) or _RICH.match(body)
+    if found is None or _LIBRARY.search(found[1]):
+        return ""
+    return f"{found[1]}:{found[2]} in {found[3] or '?'}"
 
 
 def code_of(body: str) -> str:

@@ -179,7 +179,7 @@ class Placer:
         elif hit.traceback is not None:
             fields = fields_of(hit.traceback)
         if hit.raised is not None:
-            fields["traceback"] = hit.raised.text
+            fields |= {"traceback": hit.raised.text, "own_frame": hit.raised.own.removesuffix(": ")}
             context = hit.raised.context
         return self._placed(
             hit.spec.name if hit.spec else TRACEBACK,

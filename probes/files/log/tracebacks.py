@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from doctor.facts.model import Source, Value
-from probes.files.log.frames import BOX, PYTHON, code_of, frame_of, is_around, name_of
+from probes.files.log.frames import BOX, PYTHON, code_of, frame_of, is_around, name_of, own_place
 from probes.files.log.prefix import split
 
 HEADER = re.compile(r"Traceback \(most recent call last\)")
@@ -40,7 +40,7 @@ FOREIGN = 200
 
 @dataclass(slots=True)
 class Raised:
-    """One exception of a chain, as far as it was read."""
+    """One exception of a chain, as far as it was read. `own` is its innermost frame in the job's own code."""
 
     exception: str = ""
     message: str = ""
@@ -48,6 +48,24 @@ class Raised:
     sources: list[Source] = field(default_factory=list)
     final: Source | None = None
     position: int = 0
+    own: str = ""
+
+    def enter(self, frame: str, body: str, source: Source) -> None:
+        """The next frame, as `frame_of` gives it."""
+        if place := own_place(body):
+            self.own = f"{place}: "
+        elif self.own.endswith(": "):
+            self.own = self.own[:-2]  # its code was not told
+        self.frames.append(frame)
+        _remember(self, source)
+
+    def add_code(self, code: str, source: Source) -> None:
+        """The code that the last frame stands at."""
+        if self.frames and self.frames[-1].endswith(": "):
+            self.frames[-1] += code[:200]
+            if self.own.endswith(": "):
+                self.own += code[:200]
+            _remember(self, source)
 
     @property
     def text(self) -> str:
@@ -159,7 +177,7 @@ class Tracebacks:
             # The same traceback by several ranks at once, line by line: each has its own last line.
             yield Traceback(tb.label, tb.lead, tb.notebook, now, tb.cause)
             tb.copies -= 1
-            tb.current = Raised(frames=now.frames, sources=now.sources, position=position)
+            tb.current = Raised(frames=now.frames, sources=now.sources, position=position, own=now.own)
             tb.extra, tb.blank = 0, False
             _finish(tb.current, match, source, position)
         elif not body.strip():
@@ -178,26 +196,21 @@ class Tracebacks:
     def _in_frames(self, tb: Traceback, body: str, source: Source, position: int) -> Iterator[Traceback]:
         now = tb.current
         if frame := frame_of(body, tb.notebook):
-            now.frames.append(frame)
-            _remember(now, source)
+            now.enter(frame, body, source)
             tb.waiting, tb.extra = False, 0
         elif HEADER.search(body):
             if not tb.waiting:
                 tb.copies += 1
             tb.waiting = False
         elif code := code_of(body):
-            if now.frames and now.frames[-1].endswith(": "):
-                now.frames[-1] += code[:200]
-                _remember(now, source)
+            now.add_code(code, source)
         elif body[:1] in BOX and body:
             if now.frames and now.frames[-1].endswith(":?: ") and (name := name_of(body)):
                 now.frames[-1] = f"{now.frames[-1][:-3]}{name}: "
         elif not body.strip() or MARKS.match(body) or (tb.notebook and is_around(body)):
             return
         elif body[0] in " \t":
-            if now.frames and now.frames[-1].endswith(": "):
-                now.frames[-1] += body.strip()[:200]
-                _remember(now, source)
+            now.add_code(body.strip(), source)
         elif not tb.waiting and (match := _ends(body) or _ends(body, CLASS)):
             _finish(now, match, source, position)
         else:
@@ -224,8 +237,7 @@ def _begin(label: str, body: str, source: Source, position: int) -> Traceback | 
         traceback = Traceback(label, lead, current=Raised(position=position))
         rest = PYTHON.match(traceback.body(body))
         if rest:
-            traceback.current.frames.append(f"{rest[1]}:{rest[3] or '?'}: ")
-            _remember(traceback.current, source)
+            traceback.current.enter(f"{rest[1]}:{rest[3] or '?'}: ", traceback.body(body), source)
             return traceback
     return None
 
@@ -268,6 +280,7 @@ def fields_of(tb: Traceback) -> dict[str, Value]:
         "message": now.message,
         "frames": now.text,
         "last_frame": now.frames[-1] if now.frames else "",
+        "own_frame": now.own.removesuffix(": "),
         "cause_exception": cause.exception if cause else "",
         "cause_message": cause.message if cause else "",
         "cause_frames": cause.text if cause else "",

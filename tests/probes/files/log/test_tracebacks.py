@@ -270,3 +270,34 @@ def test_a_label_that_ends_like_another_one_is_another_rank() -> None:
     (event,) = tracebacks(steps + mixed)
     assert (event.rank, event.fields["exception"]) == (0, "torch.OutOfMemoryError")
     assert event.fields["last_frame"] == "/lib/tensor.py:backward: run()"
+
+
+LIBRARY = """\
+Traceback (most recent call last):
+  File "/opt/venv/bin/torchrun", line 8, in <module>
+    sys.exit(main())
+  File "/work/train.py", line 14, in step
+    model(batch)
+  File "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/linear.py", line 134, in forward
+    return F.linear(input, self.weight, self.bias)
+           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x65 and 64x64)
+"""
+
+
+def test_the_innermost_frame_outside_of_libraries_is_told_also_where_a_deep_stack_of_a_library_follows() -> None:
+    deep = '  File "/usr/lib/python3.11/site-packages/lib/call.py", line 3, in call\n    call()\n' * 40
+    first, last = LIBRARY.rsplit("RuntimeError", 1)
+    for text in (LIBRARY, labelled("[rank3]: ", LIBRARY), f"{first}{deep}RuntimeError{last}"):
+        (event,) = tracebacks(text)
+        assert event.fields["own_frame"] == "/work/train.py:14 in step: model(batch)"
+
+
+def test_code_of_a_library_is_not_taken_for_that_of_the_frame_before() -> None:
+    (event,) = tracebacks(LIBRARY.replace("    model(batch)\n", ""))
+    assert event.fields["own_frame"] == "/work/train.py:14 in step"
+
+
+def test_a_traceback_within_libraries_alone_has_no_frame_of_its_own() -> None:
+    (event,) = tracebacks(LIBRARY.replace("/work/", "/opt/venv/lib/python3.11/site-packages/trainer/"))
+    assert event.fields["own_frame"] == ""
