@@ -23,10 +23,11 @@ CATALOGUE = {
 OOM = EventSpec("torch.cuda_oom", ("CUDA out of memory",), {"requested": "bytes"}, Symptom.FATAL)
 TIMEOUT = EventSpec("torch.watchdog_timeout", ("Watchdog caught",), {"seq": "int"}, Symptom.FATAL)
 CLOSED = EventSpec("nccl.peer_closed", ("Connection closed",), {}, Symptom.FATAL, follows=True)
+FAILED_CALL = EventSpec("nccl.error", ("NCCL error in",), {}, Symptom.FATAL)
 STORE_GONE = EventSpec("torch.store_broken", ("should dump",), {}, follows=True)
 STEP = EventSpec("megatron.iteration", ("iteration",), {"step": "int"}, phase="training")
 LAUNCH = EventSpec("torch.launch", ("starting workers",), phase="launch")
-EVENTS = {spec.name: spec for spec in (OOM, TIMEOUT, CLOSED, STORE_GONE, STEP, LAUNCH)}
+EVENTS = {spec.name: spec for spec in (OOM, TIMEOUT, CLOSED, FAILED_CALL, STORE_GONE, STEP, LAUNCH)}
 
 
 def rule_file(folder: Path, text: str, name: str = "oom/T001_test.yaml") -> Path:

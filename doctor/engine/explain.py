@@ -11,6 +11,9 @@ from doctor.engine.situation import Situation
 from doctor.facts.model import Event
 from doctor.rulebase.model import Explains
 
+LAST_ERROR_AFTER = 3
+"""Lines from the first one of an exception of NCCL to what stands below its "Last error:"."""
+
 
 @dataclass(frozen=True, slots=True)
 class Consequences:
@@ -70,19 +73,19 @@ def _places(candidate: Candidate) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """Where the events are that others may follow from; `begun` is the first of each rank in each file, by position."""
+    """Where the events are that others may follow from; `begun` is the first of each rank in each file."""
 
     own: frozenset[int]
     ranks: frozenset[int | None]
     hosts: frozenset[str | None]
-    begun: Mapping[tuple[str, int | None], int]
+    begun: Mapping[tuple[str, int | None], Event]
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> Causes:
-        begun: dict[tuple[str, int | None], int] = {}
+        begun: dict[tuple[str, int | None], Event] = {}
         for event in events:
             place = (event.source.path, event.rank)
-            begun[place] = min(event.order, begun.get(place, event.order))
+            begun[place] = min(event, begun.get(place, event), key=lambda one: one.order)
         return cls(
             frozenset(map(id, events)),
             frozenset(event.rank for event in events),
@@ -91,7 +94,8 @@ class Causes:
         )
 
     def may_lead_to(self, event: Event, consequence: Explains) -> bool:
-        """Not before its cause in the same file, and on the same rank or node where the rule asks for that."""
+        """Not before its cause in the same file, and on the same rank or node where the rule asks for that. The head of
+        an exception of NCCL comes before the line that tells the cause."""
         if not self.own:
             return True
         if id(event) in self.own:
@@ -100,7 +104,14 @@ class Causes:
             return False
         if consequence.same == "node" and event.host not in self.hosts:
             return False
-        return event.order >= self.begun.get((event.source.path, event.rank), event.order)
+        begun = self.begun.get((event.source.path, event.rank))
+        if begun is None or event.order >= begun.order:
+            return True
+        return _is_head(event) and event.source.line >= begun.source.line - LAST_ERROR_AFTER
+
+
+def _is_head(event: Event) -> bool:
+    return event.name == "nccl.error" or "NCCL error in: " in event.source.text
 
 
 def follows(candidate: Candidate, found: Consequences, situation: Situation) -> tuple[Follow, ...]:

@@ -56,6 +56,19 @@ def test_a_peer_that_ended_is_no_healthy_job_unless_the_job_goes_on(tmp_path: Pa
     assert diagnose(store(step, closed, restarted), base).verdict is Verdict.HEALTHY
 
 
+def test_the_head_of_an_exception_of_nccl_follows_from_what_it_ends_with(tmp_path: Path) -> None:
+    text = rule_text(
+        body="""
+        signals: {oom: {event: torch.cuda_oom, seen: {if_cause: always, otherwise: rarely}}}
+        condition: {all: [oom]}
+        explains: [{event: nccl.error}]
+        """
+    )
+    base = rulebase(tmp_path, text)
+    assert not diagnose(store(event("nccl.error", 2), event("torch.cuda_oom", 5)), base).unexplained
+    assert diagnose(store(event("nccl.error", 2), event("torch.cuda_oom", 90)), base).unexplained
+
+
 def test_a_log_of_consequences_alone_is_not_called_healthy(tmp_path: Path) -> None:
     base = rulebase(tmp_path, OOM_RULE)
     gone = event("torch.store_broken", 2, rank=7)
