@@ -11,7 +11,10 @@ from doctor.facts.derive.oom_site import entity_of
 from doctor.facts.model import Event, Fact, Quality, Source
 from doctor.facts.store import FactStore
 
-NEEDS = ("event:numerics.nan_gradient", "event:numerics.nan", "event:progress.step")
+NEEDS = (
+    *("event:numerics.nan_gradient", "event:numerics.nan", "event:progress.step"),
+    *("event:progress.training_started", "event:progress.resumed"),
+)
 GIVES = ("run.nan_gradients_at_end", "run.nan_onset")
 
 START_STEPS = 3
@@ -26,8 +29,9 @@ def derive(store: FactStore) -> Iterable[Fact]:
     steps = _by_run(store, "progress.step")
     for entity, events in gradients.items():
         yield _at_end(entity, events, steps.get(entity, []))
+    begun = _by_run(store, "progress.training_started").keys() - _by_run(store, "progress.resumed").keys()
     for entity, events in _by_run(store, "numerics.nan_gradient", "numerics.nan").items():
-        yield from _onset(entity, min(events, key=lambda event: event.order), steps.get(entity, []))
+        yield from _onset(entity, min(events, key=lambda event: event.order), steps.get(entity, []), entity in begun)
 
 
 def _by_run(store: FactStore, *names: str) -> dict[str, list[Event]]:
@@ -47,13 +51,15 @@ def _at_end(entity: str, events: list[Event], steps: list[Event]) -> Fact:
     return Fact("run.nan_gradients_at_end", len(last), entity, Source("derived"), None, Quality.DERIVED, because)
 
 
-def _onset(entity: str, first: Event, steps: list[Event]) -> Iterator[Fact]:
+def _onset(entity: str, first: Event, steps: list[Event], begun: bool) -> Iterator[Fact]:
     """What loss and gradients did before; the loss of the very step was computed before its gradients."""
     before = sorted((s for s in steps if s.order < first.order or _line(s) == _line(first)), key=lambda s: s.order)
     losses = [value for step in before if math.isfinite(value := _value(step, "loss"))]
     norms = [value for step in before if math.isfinite(value := _value(step, "grad_norm"))]
     numbered = [step for step in steps if _line(step) == _line(first) and "step" in step.fields]
-    if any(_value(step, "step") <= START_STEPS for step in numbered):
+    if any(_value(step, "step") <= START_STEPS for step in numbered) or (
+        begun and before and all(_line(step) == _line(first) for step in before)
+    ):
         kind = "start"
     elif len(losses) < 2:
         return

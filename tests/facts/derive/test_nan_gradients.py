@@ -66,3 +66,13 @@ def test_the_first_steps_of_a_run_have_nothing_before_them() -> None:
     assert onset((NAN, NAN), (NAN, NAN), first=1) == "start"
     assert onset((NAN, NAN), (NAN, NAN)) is None
     assert onset((2.6, 7.0), (2.5, 6.0)) is None
+
+
+@pytest.mark.parametrize(("log", "kind"), [(("training_started",), "start"), (("resumed", "training_started"), None)])
+def test_a_first_line_without_a_number_is_the_start_where_a_fresh_run_was_seen_to_begin(
+    log: tuple[str, ...], kind: str | None
+) -> None:
+    line = Source("log", "job.log", 9, "x")
+    began = [Event(f"progress.{name}", Source("log", "job.log", at, "x"), {}, order=at) for at, name in enumerate(log)]
+    step = [Event("progress.step", line, {"loss": 2.3}, order=8), Event("numerics.nan_gradient", line, {}, order=9)]
+    assert _fact([*began, *step], "run.nan_onset") == kind
