@@ -39,11 +39,12 @@ LOOKS, SPAN = 3, 1.8
 """How often a rank is looked at, and the usual seconds from the first look to the last: a step of the job that is
 shorter is seen to pass."""
 ONE, NATIVE = 1.5, 12.0
-"""Seconds that py-spy is given for a rank; with the frames of libraries, whose symbols it reads first."""
+"""Seconds that py-spy is given for a rank on a node that is not busy; with the frames of libraries, whose symbols it
+reads first."""
 LEAST, REST = 0.6, 0.9
 """The least of these seconds on a node that is busy, and what is kept for the last look and the verdict."""
 LATE = 0.4
-"""Seconds by which a look may be late; then none is begun."""
+"""Seconds by which a look after the second may be late; then none is begun."""
 AT_ONCE = 8
 SETTLED = 5.0
 """Seconds after its start from which a rank without a process counts as gone."""
@@ -92,7 +93,7 @@ def probe(host: Host) -> Iterator[Fact]:
         yield failed("stack.frames", INSTALL, host.node)
         return
     watched = [Watched(rank) for rank in job.ranks]
-    room = SPEC.seconds - REST - (time.monotonic() - began)
+    room = SPEC.seconds * host.crowding() - REST - (time.monotonic() - began)
     watched_for = _watch(host, spy, watched, max(min(SPAN, room), LEAST) if host.window <= SPAN else host.window)
     yield from _judged(host, job, watched, watched_for)
     if (silent := _silence(host, job)) is not None:
@@ -100,25 +101,27 @@ def probe(host: Host) -> Iterator[Fact]:
 
 
 def _watch(host: Host, spy: PySpy, watched: Sequence[Watched], span: float) -> float:
-    """Looks at all ranks several times within `span` seconds; the time between the first and the last look."""
+    """Looks at all ranks several times within `span` seconds, and twice however late that is, since one look does not
+    tell who stands from who runs; the time between the first and the last look."""
     first = last = time.monotonic()
+    one_rank, native = ONE * host.crowding(), NATIVE * host.crowding()
     with ThreadPoolExecutor(min(len(watched), AT_ONCE)) as pool:
         for number in range(LOOKS):
             if number:
                 due = first + span * number / (LOOKS - 1)
                 time.sleep(max(due - time.monotonic(), 0.0))
-                if time.monotonic() > due + LATE:
+                if number > 1 and time.monotonic() > due + LATE:
                     break
                 last = time.monotonic()
                 _count(host, watched)
-            for one, found in zip(watched, pool.map(lambda w: _look(spy, w.rank, ONE), watched), strict=True):
+            for one, found in zip(watched, pool.map(lambda w: _look(spy, w.rank, one_rank), watched), strict=True):
                 one.saw(found)
             if not number:
                 _count(host, watched)
             if not any(one.looks for one in watched):
                 break  # what is refused once is refused again
         if host.native:
-            for one, found in zip(watched, pool.map(lambda w: _look(spy, w.rank, NATIVE, True), watched), strict=True):
+            for one, found in zip(watched, pool.map(lambda w: _look(spy, w.rank, native, True), watched), strict=True):
                 one.saw(found)
     return last - first
 

@@ -15,7 +15,7 @@ from doctor.session.node import Outcome, known_probes, look, read_node, run_side
 from probes.node.interface.host import Host
 from probes.node.interface.model import Given, Place, ProbeSpec, Text, measured
 
-HOST = Host("n1")
+HOST = Host("n1", Path("/nowhere"))
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Scripted:
     items: list[Given] = field(default_factory=list)
     sleeps: float = 0.0
     breaks: bool = False
-    seconds: float = 0.3
+    seconds: float = 60.0
 
     @property
     def SPEC(self) -> ProbeSpec:
@@ -44,7 +44,12 @@ CPUS = measured("node.cpus", 8, "node:n1", "here")
 
 def test_one_that_breaks_or_hangs_costs_its_own_part_only() -> None:
     good, broken, late = run_side_by_side(
-        [Scripted("good", [CPUS]), Scripted("broken", [CPUS], breaks=True), Scripted("late", [CPUS], sleeps=30)], HOST
+        [
+            Scripted("good", [CPUS]),
+            Scripted("broken", [CPUS], breaks=True),
+            Scripted("late", [CPUS], sleeps=30, seconds=0.3),
+        ],
+        HOST,
     )
     assert (good.found, good.gaps) == ([CPUS], [])
     assert broken.found == [CPUS] and "ZeroDivisionError: no" in broken.gaps[0]

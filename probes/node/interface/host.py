@@ -20,6 +20,8 @@ MOST_TEXT = 1 << 20
 MOST_OUTPUT = 8 << 20
 WINDOW = 1.0
 """Seconds for which counters and events are watched, unless a person asks for more."""
+MOST_CROWDED = 4.0
+"""The most by which probes are given longer on a node that is busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,16 @@ class Host:
         """The head of a file, without the white space around it; OSError when it cannot be read."""
         with self.path(absolute).open("rb") as file:
             return file.read(most).decode("utf-8", errors="replace").strip()
+
+    def crowding(self) -> float:
+        """How many threads want a processor for each that there is, from 1 to MOST_CROWDED, by the load of the last
+        minute and by what runs now (proc(5)): by so much does work take longer that waits for nothing else."""
+        try:
+            load, _, _, running, *_ = self.text("/proc/loadavg").split()
+            wanted = max(float(load), int(running.partition("/")[0]) - 1.0)
+        except (OSError, ValueError):
+            return 1.0
+        return round(min(max(wanted / len(os.sched_getaffinity(0)), 1.0), MOST_CROWDED), 1)
 
     def names(self, absolute: str) -> list[str]:
         """What lies in a folder, in order; OSError when it cannot be listed."""

@@ -15,9 +15,9 @@ class ProbeSpec:
     """What is known of a probe without running it.
 
     `looks_at` says what it reads, `provides` the facts it may give (`gpu.*` for all of a family); `seconds` is the
-    time it is given, `native` the time where frames of libraries are asked for; `privilege` says what it cannot see
-    without, none when any user sees all of it; `watches` that it looks on for the host's `window`, of which the usual
-    one is part of `seconds`. All probes of this folder are free: they read, and change nothing.
+    time it is given on a node that is not busy, `native` that where frames of libraries are asked for; `privilege` says
+    what it cannot see without, none when any user sees all of it; `watches` that it looks on for the host's `window`,
+    of which the usual one is part of `seconds`. All probes of this folder are free: they read, and change nothing.
     """
 
     name: str
@@ -30,7 +30,7 @@ class ProbeSpec:
 
     def time_on(self, host: Host) -> float:
         longer = max(host.window - WINDOW, 0.0) if self.watches else 0.0
-        return max(self.native if host.native else 0.0, self.seconds) + longer
+        return max(self.native if host.native else 0.0, self.seconds) * host.crowding() + longer
 
 
 @dataclass(frozen=True, slots=True)
