@@ -64,7 +64,8 @@ def not_checked(report: Report, lang: str) -> list[tuple[str, str]]:
         if spec is None and not name.startswith("event:"):
             continue  # a field that this version of the message does not have
         provider = next(iter(spec.providers), "") if spec else "log"
-        if not provider.startswith("derive") and provider != "question":  # computed, or nothing that could be read
+        # computed, or nothing that could have been handed over
+        if not provider.startswith("derive") and provider not in ("question", "attach"):
             wanted.setdefault(_provider(provider), []).append(name.removeprefix("event:"))
     failures = [fact for fact in report.store.facts() if fact.quality is Quality.FAILED]
     looked = any(given.kind == "probe" for given in report.inputs)

@@ -114,11 +114,12 @@ def test_a_traceback_that_follows_is_told_in_words(tmp_path: Path, lang: str, to
 
 def test_not_checked_names_only_what_can_be_handed_over(tmp_path: Path) -> None:
     report = oom_report(tmp_path)
-    missing = ("config.tp", "env.NCCL_DEBUG", "mem.grows", "reserved")
+    missing = ("config.tp", "env.NCCL_DEBUG", "mem.grows", "live.watching", "reserved")
     catalogue = {
         **report.rulebase.catalogue,
         "env.*": FactSpec("env.*", "str", "1", Scope.JOB, "environment", ("job_config",)),
         "mem.grows": FactSpec("mem.grows", "bool", "1", Scope.JOB, "memory grows", ("derived",)),
+        "live.watching": FactSpec("live.watching", "bool", "1", Scope.JOB, "logs are followed", ("attach",)),
     }
     asked = replace(
         report,
