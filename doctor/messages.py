@@ -10,8 +10,10 @@ from doctor.messages_compare import TEXTS as COMPARE
 from doctor.messages_html import TEXTS as HTML
 from doctor.messages_memory import TEXTS as MEMORY
 from doctor.messages_plan import TEXTS as PLAN
+from doctor.messages_reasons import TEXTS as REASONS
 from doctor.messages_tui import TEXTS as TUI
 from doctor.messages_watch import TEXTS as WATCH
+from doctor.rulebase.model import Text
 
 LANGUAGES = ("en", "zh")
 
@@ -19,6 +21,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     **ATTACH,
     **BUNDLE,
     **PLAN,
+    **REASONS,
     **COMPARE,
     **MEMORY,
     **TUI,
@@ -386,8 +389,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
 
 
 def say(lang: str, key: str, **values: object) -> str:
-    """The text `key` in `lang` with its places filled. Values are inserted as they are, never read as templates."""
-    return TEXTS[key][LANGUAGES.index(lang)].format(**values)
+    """The text `key` in `lang` with its places filled. Values are inserted as they are, never read as templates; those
+    that are texts in both languages as they are in `lang`."""
+    told = {name: value.get(lang) if isinstance(value, Text) else value for name, value in values.items()}
+    return TEXTS[key][LANGUAGES.index(lang)].format(**told)
 
 
 def say_count(lang: str, key: str, n: int, **values: object) -> str:

@@ -314,11 +314,5 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "可能放不下：[space] 选用更多   [f] 搜索布局   [n] 查看修改",
     ),
     "tui.hint.plan.refused": ("Not taken: {why}", "未采用：{why}"),
-    # wrong usage
-    "plan.need": ("--{option} is needed: {what}", "缺少 --{option}：{what}"),
-    "plan.from.nothing": (
-        "{path}: not enough is said to know today's job; missing: {names}",
-        "{path}：信息不足，无法得知当前作业；缺少：{names}",
-    ),
-    "plan.from.problem": ("{path}: {problem}", "{path}：{problem}"),
+    "plan.as": ("{name} is planned for as {other}", "{name} 按 {other} 规划"),
 }

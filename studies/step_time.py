@@ -24,7 +24,7 @@ def samples(folder: Path) -> tuple[Sample, ...]:
     """All records with a step time."""
     found = []
     for record in read_folder(folder)[0]:
-        seconds, _ = measured_step(record) if record.is_measured else (None, "")
+        seconds, _ = measured_step(record) if record.is_measured else (None, None)
         if seconds is not None and (sample := sample_of(record, seconds)):
             found.append(sample)
     return tuple(found)

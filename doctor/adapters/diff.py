@@ -14,7 +14,7 @@ def unified(path: str, old: str, new: str, context: int = 3) -> str:
         return ""
     name = path.replace("\\", "/").lstrip("/")
     if not name or any(character in name for character in "\n\r\t"):
-        raise AdapterError(f"{path!r} is no file name that a patch can hold")
+        raise AdapterError(f"{path!r} is no file name that a patch can hold", f"{path!r} 不能作为补丁中的文件名")
     end = "\t" if " " in name else ""  # for patch a name ends at a blank, but for one that a tab ends
     lines = difflib.unified_diff(_lines(old), _lines(new), f"a/{name}{end}", f"b/{name}{end}", n=context)
     return "".join(_ended(lines))

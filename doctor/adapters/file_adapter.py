@@ -98,7 +98,7 @@ class FileAdapter:
             try:
                 wishes.append((key if there else _new_name(self.name, form, key), _literal(form, key, value)))
             except Unavailable as reason:
-                notes.append(Note(key, str(reason), reason.zh, written=False))
+                notes.append(Note(key, str(reason), reason.text.zh, written=False))
         wishes += [(key, None) for key in _shut_out(body, form, rest)]
         # Each new setting goes right behind the file's own, so the last is written first.
         body, said = _apply(form, body, "", wishes[::-1], "")
@@ -110,7 +110,9 @@ class FileAdapter:
         for form in self.forms:
             if form.fits(path, text.removeprefix(MARK)):
                 return form
-        raise AdapterError(f"{path or 'this text'} is no file of {self.name}")
+        raise AdapterError(
+            f"{path or 'this text'} is no file of {self.name}", f"{path or '此文本'} 不是 {self.name} 的文件"
+        )
 
 
 @lru_cache(maxsize=8)
@@ -246,7 +248,7 @@ def _write(form: Form, before: str, key: str, knob: str, wanted: Wish, recipe: s
     try:
         value = wanted(there[-1].value if there else None) if callable(wanted) else wanted
     except Unavailable as reason:
-        return text, [Note(knob, f"{key}: {reason}", f"{key}：{reason.zh}", written=False)]
+        return text, [Note(knob, f"{key}: {reason}", f"{key}：{reason.text.zh}", written=False)]
     if isinstance(value, Keep) or (not there and value is None):
         return text, []
     if len(there) > 1 and form.repeats is Repeats.UNCLEAR:
@@ -273,9 +275,9 @@ def _write(form: Form, before: str, key: str, knob: str, wanted: Wish, recipe: s
             text = _off(form, text, names, recipe)
         after = placed(_entries(syntax, text), names, form.repeats, recipe)
         if any(not same(entry.value, value) for entry in after) or (not after and value is not False):
-            raise AdapterError("the file defines it in a way that cannot be edited")
+            raise AdapterError("the file defines it in a way that cannot be edited", "文件以无法修改的方式定义了它")
     except AdapterError as error:
-        said = (f"{key} = {shown(value)}: {error}", f"{key} = {shown(value)}：{error}")
+        said = (f"{key} = {shown(value)}: {error.text.en}", f"{key} = {shown(value)}：{error.text.zh}")
         return before, [Note(knob, *said, written=False)]
     return text, notes
 
@@ -289,7 +291,7 @@ def _removed(form: Form, text: str, names: tuple[str, ...], recipe: str) -> str:
             return text
         syntax = form.syntax
         text = syntax.replace(text, there[-1], form.null) if form.null else syntax.remove(text, there[-1])
-    raise AdapterError(f"{names[0]} is set more than {MOST_TWICE} times")
+    raise _too_often(names[0])
 
 
 def _off(form: Form, text: str, names: tuple[str, ...], recipe: str) -> str:
@@ -300,7 +302,7 @@ def _off(form: Form, text: str, names: tuple[str, ...], recipe: str) -> str:
         if not left:
             return text
         text = form.syntax.replace(text, left[-1], False)
-    raise AdapterError(f"{names[0]} is set more than {MOST_TWICE} times")
+    raise _too_often(names[0])
 
 
 def _kept(form: Form, knob: str, entry: Entry) -> Note | None:
@@ -326,7 +328,7 @@ def _import_note(form: Form, knob: str, value: Scalar, text: str) -> list[Note]:
 
 
 def _unavailable(knob: str, value: Any, reason: Unavailable) -> Note:
-    return Note(knob, f"{knob} = {shown(value)}: {reason}", f"{knob} = {shown(value)}：{reason.zh}", written=False)
+    return Note(knob, f"{knob} = {shown(value)}: {reason}", f"{knob} = {shown(value)}：{reason.text.zh}", written=False)
 
 
 def _best_name(dialect: Dialect, entries: tuple[Entry, ...], key: str, near: bool) -> str:
@@ -367,3 +369,7 @@ def _unclear(knob: str, key: str, there: list[Entry]) -> Note:
 
 def shown(value: Any) -> str:
     return ", ".join(sorted(value)) if isinstance(value, frozenset) else str(value)
+
+
+def _too_often(name: str) -> AdapterError:
+    return AdapterError(f"{name} is set more than {MOST_TWICE} times", f"{name} 被设置了 {MOST_TWICE} 次以上")

@@ -66,10 +66,8 @@ def set_variables(path: str, text: str, variables: Mapping[str, str | None]) -> 
             if value is not None and (reason := to_fill_in(value)):
                 raise Unavailable(*reason)
             after = _set(path, after, name, value)
-        except Unavailable as error:
-            notes.append(Note(name, str(error), error.zh, written=False))
         except AdapterError as error:
-            notes.append(Note(name, str(error), str(error), written=False))
+            notes.append(Note(name, error.text.en, error.text.zh, written=False))
     return Rendered(text if notes else after, tuple(notes))
 
 
@@ -93,7 +91,7 @@ def _set(path: str, text: str, name: str, value: str | None) -> str:
     script = _script(text)
     launches = list(_launches(script))
     if not launches:
-        raise AdapterError(f"{path} holds no command that starts the job")
+        raise AdapterError(f"{path} holds no command that starts the job", f"{path} 中没有启动作业的命令")
     _reaches(script, launches, name)
     given = _given(script, name)
     if not given and name in SEVERAL:  # newer versions of PyTorch have another name for the same
@@ -226,7 +224,7 @@ def _inserted(text: str, script: Script, launches: list[Command], order: str) ->
         at = _before(text, _line_of_command(text, first))
         after = splice(text, at, at, f"{order}{newline}")
     if sorted(_words(after)) != sorted([*_words(text), *order.split(" ", 1)]):
-        raise AdapterError(f"line {line_of(text, at)}: no place for a line of its own was found")
+        raise AdapterError.at(line_of(text, at), "no place for a line of its own was found", "找不到可单独加一行的位置")
     return after
 
 

@@ -37,15 +37,19 @@ def adapter_named(name: str) -> Adapter:
         if adapter.name == name:
             return adapter
     known = ", ".join(adapter.name for adapter in ADAPTERS)
-    raise AdapterError(f"{name!r} is no framework with an adapter; known are {known}")
+    raise AdapterError(
+        f"{name!r} is no framework with an adapter; known are {known}", f"没有 {name!r} 的适配器；已知的有 {known}"
+    )
 
 
 def decoded(data: bytes) -> str:
     """The text of a file, every byte kept so that it can be written back. Raises AdapterError for what is not text."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise AdapterError("the file is UTF-16; save it as UTF-8 to have it changed")
+        raise AdapterError(
+            "the file is UTF-16; save it as UTF-8 to have it changed", "文件是 UTF-16；存为 UTF-8 后才能修改"
+        )
     if b"\0" in data[:65536]:
-        raise AdapterError("the file is binary, no configuration")
+        raise AdapterError("the file is binary, no configuration", "文件是二进制，不是配置")
     return data.decode("utf-8", errors="surrogateescape")
 
 

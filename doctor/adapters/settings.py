@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from doctor.planner import knobs
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
+from doctor.rulebase.model import Text
 
 # Whole numbers and switches beyond the planner's: names of the fact catalogue, config.*.
 NUMBERS = (
@@ -39,7 +40,7 @@ def _variable(name: str, value: Any) -> str | None:
         return None
     text = str(value)
     if len(text) > LONGEST or "\n" in text or "\0" in text:
-        raise PlanError(f"{name} is {text[:40]!r}...; right would be one line of at most {LONGEST} characters")
+        raise _wrong(name, f"{text[:40]!r}...", reason("right.line", most=LONGEST))
     return text
 
 
@@ -47,14 +48,18 @@ def _number(name: str, value: Any) -> int | float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise PlanError(f"{name} is {str(value)[:60]!r}; right would be a number") from None
+        raise _wrong(name, repr(str(value)[:60]), reason("right.number")) from None
     if isinstance(value, bool) or not 0 <= number < 1e15:
-        raise PlanError(f"{name} is {str(value)[:60]!r}; right would be a number from 0")
+        raise _wrong(name, repr(str(value)[:60]), reason("right.from_zero"))
     return int(number) if number == int(number) else number
 
 
 def _switch(name: str, value: Any) -> bool:
     word = str(value).lower()
     if word not in ("true", "false", "1", "0"):
-        raise PlanError(f"{name} is {str(value)[:60]!r}; right would be true or false")
+        raise _wrong(name, repr(str(value)[:60]), reason("right.switch"))
     return word in ("true", "1")
+
+
+def _wrong(name: str, value: str, right: Text) -> PlanError:
+    return PlanError(reason("reason.value", name=name, value=value, right=right))

@@ -27,13 +27,14 @@ class Lines:
         return bisect_right(self._starts, offset) + 1
 
 
-def check_depth(text: str, most: int, what: str) -> None:
+def check_depth(text: str, most: int) -> None:
     """Raises AdapterError where brackets are nested deeper than readers can bear."""
     depth = 0
     for bracket in re.finditer(r"[\[\]{}]", text):
         depth += 1 if bracket[0] in "[{" else -1
         if depth > most:
-            raise AdapterError(f"line {line_of(text, bracket.start())}: {what} nested more than {most} deep")
+            line = line_of(text, bracket.start())
+            raise AdapterError.at(line, f"brackets nested more than {most} deep", f"括号嵌套超过 {most} 层")
 
 
 def line_start(text: str, offset: int) -> int:
@@ -75,6 +76,12 @@ def without_line(text: str, first: int, last: int) -> str:
 def check_size(text: str, most: int, what: str) -> None:
     """Raises AdapterError for a text that is too large or is no text."""
     if len(text) > most:
-        raise AdapterError(f"{what} of {len(text):,} characters; at most {most:,} are edited")
+        raise AdapterError(
+            f"{what} of {len(text):,} characters; at most {most:,} are edited",
+            f"{what} 有 {len(text):,} 个字符；最多修改 {most:,} 个字符的文件",
+        )
     if "\0" in text:
-        raise AdapterError(f"line {line_of(text, text.index(chr(0)))} holds a NUL byte: this is no text file")
+        line = line_of(text, text.index("\0"))
+        raise AdapterError(
+            f"line {line} holds a NUL byte: this is no text file", f"第 {line} 行含有 NUL 字节：这不是文本文件"
+        )

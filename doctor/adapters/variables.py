@@ -29,7 +29,7 @@ def render_variable(text: str, name: str, value: str | None, shell: bool) -> tup
             return _with(text, given[-1], value), None
         return _added(text, script, order), None
     except AdapterError as error:
-        return text, Note(knob, f"{order}: {error}", f"{order}：{error}", written=False)
+        return text, Note(knob, f"{order}: {error.text.en}", f"{order}：{error.text.zh}", written=False)
 
 
 def _with(text: str, definition: Definition, value: str) -> str:
@@ -52,13 +52,18 @@ def without_definition(text: str, definition: Definition) -> str:
     if rest and (not line or line == "export"):
         blanks = re.match(r"[ \t]*", text[definition.end :])
         return splice(text, start, definition.end + (blanks.end() if blanks else 0), "")
-    raise AdapterError(f"line {line_of(text, start)}: {definition.name} is set together with others; take it out there")
+    name = definition.name
+    raise AdapterError.at(
+        line_of(text, start),
+        f"{name} is set together with others; take it out there",
+        f"{name} 与其他变量写在一起；请在那里删去",
+    )
 
 
 def _added(text: str, script: Script, order: str) -> str:
     """Behind the last export before the job is started, else before the command that starts it."""
     if not script.commands and not script.definitions:
-        raise AdapterError("no command in this script")
+        raise AdapterError("no command in this script", "此脚本中没有命令")
     newline = line_break(text)
     options = [command for command in script.commands if any(_is_option(script, word.start) for word in command.words)]
     first = min((word.start for command in options[:1] for word in command.words[:1]), default=len(text))

@@ -64,6 +64,7 @@ def plan(
     pdoctor plan --model llama3-70b --gpus 64 --gpu A100-80G --seq 4096 --global-batch 512
     pdoctor plan --from train.sh --gpu H100 --what-if --set tp=4 --set recompute=full
     """
+    from doctor.messages import say
     from doctor.planner.errors import PlanError
     from doctor.planner.knobs import assignments
 
@@ -81,9 +82,10 @@ def plan(
         understood, configs = _read(source, given, lang) if source is not None else (None, {})
         planning = _plan(given, framework, settings, what_if, network, measured_step, understood, source, lang)
     except PlanError as error:
-        raise click.UsageError(str(error)) from None
+        raise click.UsageError(error.text.get(lang)) from None
     if framework and framework.strip().lower() != planning.framework.name:
-        click.echo(f"pdoctor: {visible(framework)} is planned for as {planning.framework.name}", err=True)
+        told = say(lang, "plan.as", name=visible(framework), other=planning.framework.name)
+        click.echo(f"pdoctor: {told}", err=True)
     files = _files(planning, configs)
     if as_json:
         from doctor.views.plan_json import render
@@ -99,15 +101,18 @@ def plan(
 OPTIONS = {"world_size": "gpus", "gpu_model": "gpu", "gpus_per_node": "per-node", "seq_len": "seq"}
 
 
+def _option(name: str) -> str:
+    return OPTIONS.get(name, name).replace("_", "-")
+
+
 def _positive(given: dict[str, Any], network: float | None, measured_step: float | None) -> None:
-    from doctor.planner.errors import PlanError
+    from doctor.planner.errors import PlanError, reason
     from doctor.planner.knobs import MOST
 
     numbers = {**given, "network": network, "measured-step": measured_step}
     for name, value in numbers.items():
         if isinstance(value, int | float) and not 0 < value <= MOST:
-            option = OPTIONS.get(name, name).replace("_", "-")
-            raise PlanError(f"--{option} is {value}; right would be a number above 0 and at most {MOST:,}")
+            raise PlanError(reason("reason.option", option=_option(name), value=value, most=f"{MOST:,}"))
 
 
 def _read(source: str, given: dict[str, Any], lang: str) -> tuple[Understood, Mapping[str, bytes]]:
@@ -141,9 +146,8 @@ def _plan(
     source: str | None,
     lang: str,
 ) -> Planning:
-    from doctor.messages import say
     from doctor.planner.calibrate import calibrate
-    from doctor.planner.errors import PlanError
+    from doctor.planner.errors import PlanError, reason
     from doctor.planner.frameworks import framework as framework_of
     from doctor.planner.frameworks import of_stack, start
     from doctor.planner.hardware import GB
@@ -152,7 +156,7 @@ def _plan(
 
     today = understood.job if understood else None
     if understood and understood.problem:
-        raise PlanError(say(lang, "plan.from.problem", path=source, problem=understood.problem))
+        raise PlanError(reason("reason.of", name=source, why=understood.problem))
     if today is not None and understood is not None:
         chosen = framework_of(framework) if framework else of_stack(today.stack, understood.framework)
         if network:
@@ -162,7 +166,7 @@ def _plan(
         missing = understood.missing if understood else ()
         if missing and not all(given[name] for name in ("model", "world_size", "gpu_model", "seq_len", "global_batch")):
             names = ", ".join(MISSING.get(name, name) for name in missing)
-            raise PlanError(say(lang, "plan.from.nothing", path=source, names=names))
+            raise PlanError(reason("reason.from", path=source, names=names))
         chosen = framework_of(framework or "megatron")
         base, assumed = start(chosen, *_described(given, network)), ()
     calibration = calibrate(today, measured_step) if today is not None and measured_step else None
@@ -175,35 +179,33 @@ MISSING = {
     "config.model": "--model", "config.world_size": "--gpus", "config.gpu_model": "--gpu", "config.seq_len": "--seq",
     "config.micro_batch": "--set micro_batch=N",
 }  # fmt: skip
-NEEDED = {
-    "model": ("model", "a name such as llama3-70b, or a config.json"),
-    "world_size": ("gpus", "the number of GPUs"),
-    "gpu_model": ("gpu", "a name such as A100-80G or H100"),
-    "seq_len": ("seq", "tokens of a sequence, such as 4096"),
-    "global_batch": ("global-batch", "sequences of an optimizer step, such as 512"),
-}
+NEEDED = ("model", "world_size", "gpu_model", "seq_len", "global_batch")
 
 
 def _described(given: dict[str, Any], network: float | None) -> tuple[Any, Any, int, int]:
     """Model, machines, sequence and batch of the options."""
-    from doctor.planner.errors import PlanError
+    from doctor.planner.errors import PlanError, reason
     from doctor.planner.families import model
     from doctor.planner.hardware import GB, gpu, node_of
+    from doctor.rulebase.model import Text
 
-    absent = [f"--{option} is needed: {what}" for name, (option, what) in NEEDED.items() if not given[name]]
+    absent = [
+        reason("reason.need", option=_option(name), what=reason(f"need.{name}")) for name in NEEDED if not given[name]
+    ]
     if absent:
-        raise PlanError("; ".join(absent))
+        raise PlanError(Text("; ".join(each.en for each in absent), "；".join(each.zh for each in absent)))
     bandwidth = network * GB if network else None
     cluster = node_of(gpu(given["gpu_model"]), given["world_size"], given["gpus_per_node"], bandwidth)
     return model(given["model"]), cluster, given["seq_len"], given["global_batch"]
 
 
 def _evaluate(folder: str, as_json: bool, lang: str, no_color: bool) -> int:
+    from doctor.planner.errors import reason
     from doctor.planner.evaluate import evaluate
     from doctor.views.plan_accuracy import print_accuracy, render
 
     if not Path(folder).is_dir():
-        raise click.UsageError(f"{folder!r} is no folder of records")
+        raise click.UsageError(reason("reason.no_folder", path=repr(folder)).get(lang))
     report = evaluate(Path(folder))
     if as_json:
         sys.stdout.write(render(report))

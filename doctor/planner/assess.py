@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from doctor.planner.bubble import bubble
 from doctor.planner.calibrate import Calibration
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
 from doctor.planner.flops import mfu
 from doctor.planner.job import Job
 from doctor.planner.legality import problems
 from doctor.planner.memory.breakdown import StageMemory, memory
 from doctor.planner.step_time import StepTime, step_time
+from doctor.rulebase.model import Text
 
 ROLES = ("tp", "cp", "ep", "dp", "pp")
 
@@ -24,8 +25,8 @@ class Assessment:
     job: Job
     stages: tuple[StageMemory, ...]
     time: StepTime | None
-    untimed: str
-    problems: tuple[str, ...]
+    untimed: Text | None
+    problems: tuple[Text, ...]
 
     @property
     def fullest(self) -> StageMemory:
@@ -64,13 +65,13 @@ def assess(job: Job, calibration: Calibration | None = None) -> Assessment:
 
     Raises PlanError where layers do not fill the stages.
     """
-    time, untimed = None, ""
+    time, untimed = None, None
     try:
         time = step_time(job)
         if calibration:
             time = calibration.apply(job, time)
     except PlanError as error:
-        untimed = str(error)
+        untimed = error.text
     except ZeroDivisionError:  # nodes whose network is not known
-        untimed = "the bandwidth between nodes is not known"
+        untimed = reason("reason.between_nodes")
     return Assessment(job=job, stages=memory(job), time=time, untimed=untimed, problems=problems(job))

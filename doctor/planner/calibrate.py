@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from doctor.planner.constants import FITTED, Constants
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
 from doctor.planner.job import Job
 from doctor.planner.prediction import CALIBRATED, seen
 from doctor.planner.shape import Shape
@@ -48,11 +48,10 @@ def _layer(shape: Shape) -> tuple[object, ...]:
 def calibrate(job: Job, seconds: float, constants: Constants = FITTED) -> Calibration:
     """Calibration by one measured step of the job, in seconds. Raises PlanError where that cannot be its time."""
     if not 0 < seconds < float("inf"):
-        raise PlanError(f"the measured step is {seconds} s; it must be above 0")
+        raise PlanError(reason("reason.measured", seconds=seconds))
     likely = step_time(job, constants).likely
     if not 1 / FARTHEST < seconds / likely < FARTHEST:
         raise PlanError(
-            f"the measured step is {seconds:g} s, but {likely:.3g} s are predicted, more than a factor {FARTHEST:g} "
-            "apart; give the seconds of one optimizer step of this very job"
+            reason("reason.measured.far", seconds=f"{seconds:g}", likely=f"{likely:.3g}", factor=f"{FARTHEST:g}")
         )
     return Calibration(job=job, factor=seconds / likely, trust=TRUST_SEEN if seen(job) else TRUST_UNSEEN)

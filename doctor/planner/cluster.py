@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Gpu:
         """That figure; raises PlanError where the table has none."""
         value: float | None = getattr(self, figure)
         if value is None:
-            raise PlanError(f"{figure} of {self.name} is not known, so it cannot be planned for: name one alike")
+            raise PlanError(reason("reason.figure", figure=figure, gpu=self.name))
         return value
 
 
@@ -52,9 +52,9 @@ class Cluster:
     def __post_init__(self) -> None:
         for field in ("gpus", "per_node", "nvlink_domain"):
             if getattr(self, field) < 1:
-                raise PlanError(f"{field} is {getattr(self, field)}; it must be at least 1")
+                raise PlanError(reason("reason.least", name=field, value=getattr(self, field)))
         if self.gpus > self.per_node and self.gpus % self.per_node:
-            raise PlanError(f"{self.gpus} GPUs are not whole nodes of {self.per_node}")
+            raise PlanError(reason("reason.nodes", gpus=self.gpus, per_node=self.per_node))
 
     @property
     def nodes(self) -> int:

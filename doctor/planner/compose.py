@@ -12,6 +12,7 @@ from doctor.planner.effect import Effect, effect, readable
 from doctor.planner.errors import PlanError
 from doctor.planner.job import Job
 from doctor.planner.knobs import apply
+from doctor.rulebase.model import Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +23,7 @@ class Rejected:
     name: str
     knob: str = ""
     against: str = ""
-    why: str = ""
+    why: Text | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,7 @@ def compose(
             if effect(now, wanted, before, calibration) is None:
                 continue
         except PlanError as error:
-            rejected.append(Rejected(name=name, why=str(error)))
+            rejected.append(Rejected(name=name, why=error.text))
             continue
         taken.append(name)
         owner.update(dict.fromkeys(wanted, name))

@@ -8,7 +8,7 @@ from math import hypot
 
 from doctor.planner.cluster import Gpu
 from doctor.planner.constants import Constants
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
 from doctor.planner.flops import scores_flops
 from doctor.planner.job import Attention, Job, Precision, Recompute, Stack
 from doctor.planner.shape import Shape
@@ -79,7 +79,7 @@ def _rates(
         peak /= 2  # TF32 on tensor cores runs at half the rate of 16 bit
     fp8 = precision is Precision.FP8
     if fp8 and gpu.peak_fp8 is None:
-        raise PlanError(f"{gpu.name} has no FP8 products")
+        raise PlanError(reason("reason.fp8", gpu=gpu.name))
     return Rates(
         products=gpu.known("peak_fp8") * eight if fp8 else peak * share,
         plain=peak * share,

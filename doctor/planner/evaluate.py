@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from doctor.planner.accuracy import Errors, Row, errors
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
 from doctor.planner.job import Job
 from doctor.planner.measured import measured_step
 from doctor.planner.memory.breakdown import StageMemory, memory
 from doctor.planner.prediction import Kind
 from doctor.planner.records import Record, read_folder
 from doctor.planner.step_time import step_time
+from doctor.rulebase.model import Text
 
 GIB = float(1 << 30)
 LARGE = 8 * GIB  # the planner is for jobs that fill a GPU; on smaller ones constants of the framework decide
 STEP, ALLOCATED, RESERVED, BY_RANK = "step time", "allocated", "reserved", "allocated by rank"
 QUANTITIES = (STEP, ALLOCATED, RESERVED, BY_RANK)
-NOT_MEASURED = "not a measurement"
-MOST_LONG = 200
+NOT_MEASURED = reason("record.not_measured")
 MOST_OFF = 1e4  # predicted over measured; farther off is another unit or rubbish
 
 
@@ -33,7 +33,7 @@ class Compared:
     every: Errors
     groups: Mapping[str, Errors]
     held_out: Errors | None
-    reasons: Mapping[str, int]
+    reasons: Mapping[Text, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class FileReport:
     file: str
     records: int
     modelled: int
-    reasons: Mapping[str, int]
+    reasons: Mapping[Text, int]
     compared: tuple[Compared, ...]
 
 
@@ -53,7 +53,7 @@ class Evaluation:
 
     files: tuple[FileReport, ...]
     overall: tuple[Compared, ...]
-    problems: tuple[str, ...]
+    problems: tuple[Text, ...]
 
     @property
     def records(self) -> int:
@@ -69,7 +69,7 @@ class _Measured:
     """Rows of one quantity, and why other records have none."""
 
     rows: list[Row]
-    reasons: Counter[str]
+    reasons: Counter[Text]
 
 
 def evaluate(folder: Path) -> Evaluation:
@@ -93,41 +93,41 @@ def _measure(records: list[Record]) -> dict[str, _Measured]:
             continue
         try:
             for quantity, row in _rows(record):
-                if isinstance(row, str):
-                    found[quantity].reasons[row[:MOST_LONG]] += 1
+                if isinstance(row, Text):
+                    found[quantity].reasons[row] += 1
                 elif not (row.measured > 0 and 1 / MOST_OFF < row.predicted / row.measured < MOST_OFF):
-                    found[quantity].reasons["the measured value cannot be that of this job"] += 1
+                    found[quantity].reasons[reason("record.other_job")] += 1
                 else:
                     found[quantity].rows.append(row)
         except PlanError as error:
-            found[STEP].reasons[str(error)[:MOST_LONG]] += 1
+            found[STEP].reasons[error.text] += 1
         except (ArithmeticError, ValueError, TypeError) as error:  # a record whose values no job could have
-            found[STEP].reasons[f"cannot be computed: {error}"[:MOST_LONG]] += 1
+            found[STEP].reasons[reason("record.not_computed", why=error)] += 1
     return found
 
 
-def _rows(record: Record) -> Iterator[tuple[str, Row | str]]:
+def _rows(record: Record) -> Iterator[tuple[str, Row | Text]]:
     if record.job is None:
         return
     yield STEP, step_row(record)
     yield from _memory_rows(record, record.job)
 
 
-def step_row(record: Record) -> Row | str:
+def step_row(record: Record) -> Row | Text:
     """The record's step time beside the predicted one, in seconds, or why it has none."""
-    seconds, reason = measured_step(record)
+    seconds, why = measured_step(record)
     if seconds is None or record.job is None:
-        return reason
+        return why or NOT_MEASURED
     predicted = step_time(record.job)
     return _row(record, predicted.kind, predicted.likely, seconds, predicted.low, predicted.high)
 
 
-def _memory_rows(record: Record, job: Job) -> Iterator[tuple[str, Row | str]]:
+def _memory_rows(record: Record, job: Job) -> Iterator[tuple[str, Row | Text]]:
     names = [name for name in record.measured if str(name).startswith("mem_gib")]
     if not names:
         return
     if not record.gpus_known:
-        yield ALLOCATED, "the number of GPUs is a guess"
+        yield ALLOCATED, reason("record.gpus")
         return
     peaks = memory(job)
     if measured := record.number("mem_gib_allocated_peak_last_rank"):
@@ -168,7 +168,7 @@ def _row(
 
 
 def _file(file: str, records: list[Record], found: Mapping[str, _Measured]) -> FileReport:
-    reasons = Counter(record.reason[:MOST_LONG] for record in records if record.job is None)
+    reasons = Counter(record.reason for record in records if record.job is None and record.reason)
     reasons[NOT_MEASURED] += sum(record.job is not None and not record.is_measured for record in records)
     return FileReport(
         file=file,
@@ -184,7 +184,7 @@ def _over(quantity: str, parts: list[_Measured]) -> Compared | None:
     every = errors(rows)
     if every is None:
         return None
-    reasons: Counter[str] = Counter()
+    reasons: Counter[Text] = Counter()
     for part in parts:
         reasons.update(part.reasons)
     kinds = sorted({row.kind for row in rows})

@@ -10,10 +10,9 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, hint, reason
 from doctor.planner.hf_config import read_hf_config
 from doctor.planner.shape import Mla, Moe, Norm, Shape
-from doctor.rulebase.errors import suggestion
 
 
 def model(name: str) -> Shape:
@@ -25,9 +24,8 @@ def model(name: str) -> Shape:
         return read_hf_config(path)
     found = by_name(name)
     if found is None:
-        hint = suggestion(name.lower().rsplit("/", 1)[-1], families())
-        names = ", ".join(families())
-        raise PlanError(f"model is {name!r}, which is not in the table{hint}; give its config.json, or one of {names}")
+        near = hint(name.lower().rsplit("/", 1)[-1], families())
+        raise PlanError(reason("reason.model", name=repr(name), hint=near, names=", ".join(families())))
     return found
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from math import gcd
 
 from doctor.planner.cluster import Cluster
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, hint, reason
 from doctor.planner.job import Job, Loss, Recompute, Sharding, Stack
 from doctor.planner.layout import Layout
 from doctor.planner.shape import Shape
-from doctor.rulebase.errors import suggestion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +93,8 @@ def framework(name: str) -> Framework:
     key = name.strip().lower()
     found = FRAMEWORKS.get(SAME.get(key, key))
     if found is None:
-        hint = suggestion(key, FRAMEWORKS)
-        raise PlanError(f"framework is {name[:60]!r}, which cannot be planned for{hint}; known are {_names()}")
+        near = hint(key, FRAMEWORKS)
+        raise PlanError(reason("reason.framework", name=repr(name[:60]), hint=near, names=_names()))
     return found
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 from doctor.facts.store import FactStore
 from doctor.planner.cluster import Cluster, Gpu
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
 from doctor.planner.families import by_name
 from doctor.planner.hardware import gpu, node_of
 from doctor.planner.job import Attention, Job, Loss, Optimizer, Precision, Recompute, Schedule, Sharding, Stack
 from doctor.planner.knobs import STAGES_OF_ZERO
 from doctor.planner.layout import Layout
 from doctor.planner.shape import Moe, Shape
+from doctor.rulebase.model import Text
 
 USUAL_NODE = 8  # GPUs of an HGX or OAM node
 GPT2_VOCABULARY = 50257  # Megatron-LM's default tokenizer (GPT2BPETokenizer)
@@ -33,13 +34,13 @@ SCHEDULES = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Understood:
     """job: None where facts do not suffice. assumed: (name of the fact, value taken). missing: names of the facts
-    without which there is no job. problem: why what is known makes no job, "" where it does."""
+    without which there is no job. problem: why what is known makes no job, None where it does."""
 
     job: Job | None
     framework: str = ""
     assumed: tuple[tuple[str, str], ...] = ()
     missing: tuple[str, ...] = ()
-    problem: str = ""
+    problem: Text | None = None
 
 
 def understand(store: FactStore, **given: Any) -> Understood:
@@ -48,7 +49,8 @@ def understand(store: FactStore, **given: Any) -> Understood:
     facts = _Facts(store, {name: value for name, value in given.items() if value is not None})
     framework = str(facts.get("framework") or "")
     if framework in GENERATES or facts.get("num_generations") or facts.get("vllm_mode"):
-        return Understood(job=None, framework=framework, problem=f"{framework or 'reinforcement learning'}: generates")
+        problem = reason("reason.generates", framework=framework or reason("reason.reinforcement"))
+        return Understood(job=None, framework=framework, problem=problem)
     try:
         shape, cluster = _shape(facts), _cluster(facts)
         micro, seq = facts.number("micro_batch"), facts.number("seq_len") or facts.number("max_positions")
@@ -57,7 +59,7 @@ def understand(store: FactStore, **given: Any) -> Understood:
         if shape and cluster and micro and seq and not facts.missing:
             job = _job(facts, framework, shape, cluster, micro, seq)
     except PlanError as error:
-        return Understood(job=None, framework=framework, assumed=tuple(facts.assumed), problem=str(error))
+        return Understood(job=None, framework=framework, assumed=tuple(facts.assumed), problem=error.text)
     return Understood(job=job, framework=framework, assumed=tuple(facts.assumed), missing=tuple(facts.missing))
 
 
@@ -217,7 +219,7 @@ def _layout(facts: _Facts, shape: Shape, cluster: Cluster, stack: Stack) -> Layo
     tp, cp, pp = (facts.number(name) or 1 for name in ("tp", "cp", "pp"))
     inner = tp * cp * pp
     if cluster.gpus % inner:
-        raise PlanError(f"tp {tp} x cp {cp} x pp {pp} = {inner} ranks do not divide the {cluster.gpus} GPUs")
+        raise PlanError(reason("reason.ranks", tp=tp, cp=cp, pp=pp, inner=inner, gpus=cluster.gpus))
     dp = cluster.gpus // inner
     ep = facts.number("ep") or 1
     vpp = facts.number("vpp") or 1

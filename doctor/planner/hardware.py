@@ -10,8 +10,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from doctor.planner.cluster import Cluster, Gpu
-from doctor.planner.errors import PlanError
-from doctor.rulebase.errors import suggestion
+from doctor.planner.errors import PlanError, hint, reason
 
 GB = 1e9
 TERA = 1e12
@@ -35,9 +34,7 @@ def gpu(name: str) -> Gpu:
         (row for key, row in spellings.items() if wanted and key.startswith(wanted)), ""
     )
     if not found:
-        raise PlanError(
-            f"gpu is {name!r}, which is not in the table{suggestion(name, gpus())}; known are {', '.join(gpus())}"
-        )
+        raise PlanError(reason("reason.gpu", name=repr(name), hint=hint(name, gpus()), names=", ".join(gpus())))
     return gpus()[found]
 
 
@@ -57,9 +54,7 @@ def node_of(entry: Gpu, gpus_in_all: int, per_node: int | None = None, nic_bandw
     if nic_bandwidth is None and per_gpu is not None:
         nic_bandwidth = float(per_gpu) * GB * inside
     if nic_bandwidth is None and gpus_in_all > inside:
-        raise PlanError(
-            f"the network of a node of {entry.name} is not known; give the bandwidth of a node with --network"
-        )
+        raise PlanError(reason("reason.network", gpu=entry.name))
     return Cluster(
         gpu=entry,
         gpus=gpus_in_all,

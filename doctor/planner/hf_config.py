@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
 from doctor.planner.shape import Mla, Moe, Norm, Shape
 
 MOST_BYTES = 16 * 2**20
@@ -48,15 +48,15 @@ def read_hf_config(path: Path) -> Shape:
         with path.open("rb") as file:
             text = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise PlanError(f"{path}: {error.strerror or error}") from None
+        raise PlanError(reason("reason.of", name=path, why=error.strerror or error)) from None
     if len(text) > MOST_BYTES:
-        raise PlanError(f"{path}: larger than {MOST_BYTES >> 20} MiB; a model's config.json has a few KiB")
+        raise PlanError(reason("reason.of", name=path, why=reason("reason.large", mib=MOST_BYTES >> 20)))
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise PlanError(f"{path}: not JSON: {error}") from None
+        raise PlanError(reason("reason.of", name=path, why=reason("reason.json", why=error))) from None
     if not isinstance(data, dict):
-        raise PlanError(f"{path}: a model's config.json is a mapping")
+        raise PlanError(reason("reason.of", name=path, why=reason("reason.mapping")))
     return shape_from_hf(data, str(path))
 
 
@@ -123,7 +123,7 @@ def _mla(data: Mapping[str, Any], where: str) -> Mla | None:
 def _need(data: Mapping[str, Any], meaning: str, where: str) -> int:
     value = _find(data, meaning, where)
     if value is None:
-        raise PlanError(f"{where}: no {NAMES[meaning][0]}: is it a model's config.json?")
+        raise PlanError(reason("reason.of", name=where, why=reason("reason.no_field", name=NAMES[meaning][0])))
     return value
 
 
@@ -142,7 +142,7 @@ def _whole(data: Mapping[str, Any], name: str, where: str) -> int | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or not 0 <= value < 2**40:
-        raise PlanError(f"{where}: {name} is {value!r}; it must be a whole number")
+        raise PlanError(reason("reason.of", name=where, why=reason("reason.field_whole", name=name, value=repr(value))))
     return value
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from doctor.planner.cluster import Cluster
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
 from doctor.planner.layout import Layout
 from doctor.planner.shape import Shape
 
@@ -122,18 +122,14 @@ class Job:
     def __post_init__(self) -> None:
         for name in ("seq", "micro_batch", "global_batch", "vocab_multiple"):
             if getattr(self, name) < 1:
-                raise PlanError(f"{name} is {getattr(self, name)}; it must be at least 1")
+                raise PlanError(reason("reason.least", name=name, value=getattr(self, name)))
         if self.layout.world != self.cluster.gpus:
-            raise PlanError(
-                f"tp {self.layout.tp} x cp {self.layout.cp} x pp {self.layout.pp} x dp {self.layout.dp} = "
-                f"{self.layout.world} ranks, but there are {self.cluster.gpus} GPUs"
-            )
+            degrees = {name: getattr(self.layout, name) for name in ("tp", "cp", "pp", "dp", "world")}
+            raise PlanError(reason("reason.world", gpus=self.cluster.gpus, **degrees))
         per_pass = self.micro_batch * self.layout.dp
         if self.global_batch % per_pass:
-            raise PlanError(
-                f"global_batch {self.global_batch} is not a multiple of micro_batch {self.micro_batch} x dp "
-                f"{self.layout.dp} = {per_pass}"
-            )
+            batch, micro, dp = self.global_batch, self.micro_batch, self.layout.dp
+            raise PlanError(reason("reason.batch", batch=batch, micro=micro, dp=dp, whole=per_pass))
 
     @property
     def micro_batches(self) -> int:

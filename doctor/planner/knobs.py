@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, hint, reason
 from doctor.planner.job import Attention, Job, Loss, Optimizer, Precision, Recompute, Schedule, Sharding, Stack
 from doctor.planner.layout import Layout
-from doctor.rulebase.errors import suggestion
+from doctor.rulebase.model import Text
 
 DEGREES = ("tp", "cp", "pp", "dp", "ep", "etp", "vpp", "shard", "first", "last")
 STAGES_OF_ZERO = (Sharding.NONE, Sharding.OPTIMIZER, Sharding.GRADIENTS, Sharding.FULL)
@@ -25,7 +25,7 @@ class Knob:
 
     name: str
     read: Callable[[Any], Any]
-    right: str
+    right: Text
 
 
 def _number(least: int) -> Callable[[Any], int]:
@@ -72,23 +72,22 @@ def _within(value: Any, most: int) -> int:
     return number
 
 
-def _words(kind: type[StrEnum]) -> str:
-    return "one of " + ", ".join(member.value for member in kind)
+def _words(kind: type[StrEnum]) -> Text:
+    return reason("right.one_of", names=", ".join(member.value for member in kind))
 
 
-_POSITIVE = "a whole number of at least 1"
-_SWITCH = "true or false"
+_POSITIVE, _WHOLE, _SWITCH = reason("right.positive"), reason("right.whole"), reason("right.switch")
 
 KNOBS: Mapping[str, Knob] = {
     knob.name: knob
     for knob in (
         *(Knob(name=name, read=_number(1), right=_POSITIVE) for name in ("tp", "cp", "pp", "dp", "ep", "etp", "vpp")),
-        *(Knob(name=name, read=_number(0), right="a whole number") for name in ("shard", "first", "last")),
+        *(Knob(name=name, read=_number(0), right=_WHOLE) for name in ("shard", "first", "last")),
         Knob(name="sp", read=_switch, right=_SWITCH),
         *(Knob(name=name, read=_number(1), right=_POSITIVE) for name in ("micro_batch", "global_batch", "grad_accum")),
         Knob(name="seq", read=_number(1), right=_POSITIVE),
         Knob(name="sharding", read=_one_of(Sharding), right=_words(Sharding)),
-        Knob(name="zero_stage", read=_stage, right="0, 1, 2 or 3"),
+        Knob(name="zero_stage", read=_stage, right=reason("right.zero_stage")),
         Knob(name="stack", read=_one_of(Stack), right=_words(Stack)),
         Knob(name="precision", read=_one_of(Precision), right=_words(Precision)),
         Knob(name="optimizer", read=_one_of(Optimizer), right=_words(Optimizer)),
@@ -97,10 +96,10 @@ KNOBS: Mapping[str, Knob] = {
         Knob(name="loss", read=_one_of(Loss), right=_words(Loss)),
         Knob(name="fused_loss", read=_switch, right=_SWITCH),
         Knob(name="recompute", read=_one_of(Recompute), right=_words(Recompute)),
-        Knob(name="recompute_layers", read=_number(0), right="a whole number"),
-        Knob(name="recompute_modules", read=_modules, right="some of " + ", ".join(MODULES)),
-        Knob(name="grad_bytes", read=lambda value: {2: 2, 4: 4}[int(value)], right="2 or 4"),
-        Knob(name="lora_rank", read=_number(0), right="a whole number"),
+        Knob(name="recompute_layers", read=_number(0), right=_WHOLE),
+        Knob(name="recompute_modules", read=_modules, right=reason("right.some_of", names=", ".join(MODULES))),
+        Knob(name="grad_bytes", read=lambda value: {2: 2, 4: 4}[int(value)], right=reason("right.two_or_four")),
+        Knob(name="lora_rank", read=_number(0), right=_WHOLE),
         *(
             Knob(name=name, read=_switch, right=_SWITCH)
             for name in ("offload_optimizer", "offload_param", "compile", "dropout", "master_weights")
@@ -129,12 +128,14 @@ def read(name: str, value: Any) -> tuple[str, Any]:
     """The setting's name here and its value. Raises PlanError that names the value and what would be right."""
     name = ALIASES.get(name, name)
     if name not in KNOBS:
-        hint = suggestion(name, KNOBS) or f"; known are {', '.join(KNOBS)}"
-        raise PlanError(f"{name[:60]!r} is no setting of the planner{hint}")
+        near = hint(name, KNOBS) or reason("reason.known", names=", ".join(KNOBS))
+        raise PlanError(reason("reason.knob", name=repr(name[:60]), hint=near))
     try:
         return name, KNOBS[name].read(value)
     except (ValueError, KeyError, TypeError, OverflowError):
-        raise PlanError(f"{name} is {str(value)[:60]!r}; right would be {KNOBS[name].right}") from None
+        raise PlanError(
+            reason("reason.value", name=name, value=repr(str(value)[:60]), right=KNOBS[name].right)
+        ) from None
 
 
 def assignments(words: Iterable[str]) -> dict[str, Any]:
@@ -143,7 +144,7 @@ def assignments(words: Iterable[str]) -> dict[str, Any]:
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name.strip():
-            raise PlanError(f"{word[:60]!r} is no setting; right would be NAME=VALUE, such as tp=4")
+            raise PlanError(reason("reason.assignment", word=repr(word[:60])))
         key, read_value = read(name.strip(), value)
         found[key] = read_value
     return found
@@ -188,9 +189,9 @@ def apply(job: Job, changes: Mapping[str, Any]) -> Job:
         micro = job_fields.get("micro_batch", job.micro_batch)
         whole = micro * change["grad_accum"] * layout.dp
         if change.get("global_batch", whole) != whole:
+            batch, steps = change["global_batch"], change["grad_accum"]
             raise PlanError(
-                f"global_batch {change['global_batch']} is not micro_batch {micro} x grad_accum {change['grad_accum']} "
-                f"x dp {layout.dp} = {whole}"
+                reason("reason.batch.steps", batch=batch, micro=micro, steps=steps, dp=layout.dp, whole=whole)
             )
         job_fields["global_batch"] = whole
     return replace(job, layout=layout, **job_fields)
@@ -230,11 +231,11 @@ _SHOWN = (
 )  # fmt: skip
 
 
-def _near(whole: int, near: int) -> str:
+def _near(whole: int, near: int) -> Text | int:
     """The divisors of `whole` on both sides of `near`."""
     below = next((d for d in range(min(near, whole), 0, -1) if whole % d == 0), 1)
     above = next((d for d in range(near + 1, min(whole, 2 * near) + 1) if whole % d == 0), None)
-    return " or ".join(str(d) for d in (below, above) if d)
+    return reason("reason.or", first=below, second=above) if above else below
 
 
 def _plain_loss(job: Job) -> Loss:
@@ -250,10 +251,9 @@ def _layout(job: Job, change: Mapping[str, Any]) -> Layout:
     inner = new["tp"] * new["cp"] * new["pp"]
     if "dp" not in named:
         if job.cluster.gpus % inner:
-            raise PlanError(
-                f"tp {new['tp']} x cp {new['cp']} x pp {new['pp']} = {inner} ranks do not divide the "
-                f"{job.cluster.gpus} GPUs; right would be {_near(job.cluster.gpus, inner)} ranks"
-            )
+            gpus = job.cluster.gpus
+            why = reason("reason.ranks", tp=new["tp"], cp=new["cp"], pp=new["pp"], inner=inner, gpus=gpus)
+            raise PlanError(reason("reason.ranks.near", why=why, right=_near(gpus, inner)))
         new["dp"] = job.cluster.gpus // inner
     if new["pp"] != old.pp:
         new.update({name: named.get(name, 0) for name in ("first", "last")})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
 
 DEGREES = ("tp", "cp", "pp", "dp", "ep", "etp", "vpp")
 
@@ -36,18 +36,19 @@ class Layout:
     def __post_init__(self) -> None:
         for degree in DEGREES:
             if getattr(self, degree) < 1:
-                raise PlanError(f"{degree} is {getattr(self, degree)}; it must be at least 1")
+                raise PlanError(reason("reason.least", name=degree, value=getattr(self, degree)))
         if (self.tp * self.cp * self.dp) % (self.ep * self.etp):
             raise PlanError(
-                f"expert groups do not fit: tp {self.tp} x cp {self.cp} x dp {self.dp} = {self.tp * self.cp * self.dp} "
-                f"ranks of a stage are not a multiple of ep {self.ep} x etp {self.etp} = {self.ep * self.etp}"
-            )
+                reason(
+                    "reason.expert_groups", tp=self.tp, cp=self.cp, dp=self.dp, ranks=self.tp * self.cp * self.dp,
+                    ep=self.ep, etp=self.etp, group=self.ep * self.etp,
+                )
+            )  # fmt: skip
         if self.chunks and (len(self.chunks) != self.pp * self.vpp or min(self.chunks) < 0):
-            raise PlanError(
-                f"chunks names {len(self.chunks)} parts; pp {self.pp} x vpp {self.vpp} needs {self.pp * self.vpp}"
-            )
+            needed = self.pp * self.vpp
+            raise PlanError(reason("reason.chunks.parts", n=len(self.chunks), pp=self.pp, vpp=self.vpp, needed=needed))
         if self.shard and (self.dp * self.cp) % self.shard:
-            raise PlanError(f"shard is {self.shard}; it must divide dp x cp = {self.dp * self.cp}")
+            raise PlanError(reason("reason.shard", shard=self.shard, whole=self.dp * self.cp))
 
     @property
     def world(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, isfinite, log
 
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
 
 
 def imbalance(tokens: Sequence[float], ep: int) -> float:
@@ -17,7 +17,7 @@ def imbalance(tokens: Sequence[float], ep: int) -> float:
     """
     _check(tokens)
     if ep < 1 or len(tokens) % ep:
-        raise PlanError(f"ep is {ep}; it must divide the {len(tokens)} experts")
+        raise PlanError(reason("reason.ep_experts", ep=ep, experts=len(tokens)))
     width = len(tokens) // ep
     loads = [sum(tokens[rank * width : (rank + 1) * width]) for rank in range(ep)]
     return max(loads) * ep / sum(loads)
@@ -38,14 +38,14 @@ def capacity(tokens: int, topk: int, experts: int, factor: float) -> int:
     """Tokens that one expert takes at most: ceil(factor * tokens * topk / experts) (Switch Transformer, arXiv
     2101.03961, equation 3; Megatron-LM, core/transformer/moe/moe_utils.py, get_capacity)."""
     if factor <= 0:
-        raise PlanError(f"capacity factor is {factor}; it must be above 0")
+        raise PlanError(reason("reason.capacity", factor=factor))
     return ceil(factor * tokens * topk / experts)
 
 
 def capped(imbalance: float, factor: float) -> float:
     """Load of the busiest rank over the mean when tokens beyond the capacity factor are dropped."""
     if factor <= 0:
-        raise PlanError(f"capacity factor is {factor}; it must be above 0")
+        raise PlanError(reason("reason.capacity", factor=factor))
     return max(1.0, min(imbalance, factor))
 
 
@@ -53,7 +53,7 @@ def dropped(tokens: Sequence[float], factor: float) -> float:
     """Share of the routed tokens, 0 to 1, that exceed the capacity of their expert and skip it."""
     _check(tokens)
     if factor <= 0:
-        raise PlanError(f"capacity factor is {factor}; it must be above 0")
+        raise PlanError(reason("reason.capacity", factor=factor))
     total = sum(tokens)
     room = ceil(factor * total / len(tokens))
     return sum(max(0.0, count - room) for count in tokens) / total
@@ -61,9 +61,9 @@ def dropped(tokens: Sequence[float], factor: float) -> float:
 
 def _check(tokens: Sequence[float]) -> None:
     if not tokens:
-        raise PlanError("no expert's load was given")
+        raise PlanError(reason("reason.no_loads"))
     for expert, count in enumerate(tokens):
         if not isfinite(count) or count < 0:
-            raise PlanError(f"load of expert {expert} is {count}; it must be 0 or more")
+            raise PlanError(reason("reason.load", expert=expert, count=count))
     if not sum(tokens):
-        raise PlanError("all experts have load 0")
+        raise PlanError(reason("reason.loads_zero"))

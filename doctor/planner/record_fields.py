@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
 
 LARGEST = 2**40
 # Load of the busiest expert rank over the mean: what makes up for the difference between forced balance and real
@@ -56,10 +56,10 @@ def whole(values: Mapping[str, Any], name: str, where: str, default: int | None 
     value = values.get(name)
     if value is None or isinstance(value, str):
         if default is None:
-            raise PlanError(f"{where} is {value if value else 'missing'}; a whole number is needed")
+            raise PlanError(reason("record.whole", name=where, value=value or reason("record.missing")))
         if value is None:
             return default
     number = int(value) if isinstance(value, float) and value.is_integer() else value
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < LARGEST:
-        raise PlanError(f"{where} is {repr(value)[:60]}; a whole number is needed")
+        raise PlanError(reason("record.whole", name=where, value=repr(value)[:60]))
     return number

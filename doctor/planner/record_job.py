@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from doctor.planner.cluster import Cluster, Gpu
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
 from doctor.planner.hardware import TERA, gpu, node_of
 from doctor.planner.job import Attention, Job, Loss, Optimizer, Precision, Recompute, Schedule, Sharding, Stack
 from doctor.planner.layout import Layout
@@ -86,7 +86,7 @@ def shape_of(fields: Fields) -> Shape:
     """The model of a record."""
     model = fields.section("model")
     if model.get("arch") is not None:
-        raise PlanError(f"model.arch is {str(model['arch'])[:60]!r}: only decoder-only transformers are modelled")
+        raise PlanError(reason("record.arch", value=repr(str(model["arch"])[:60])))
     hidden, heads = fields.whole("model", "hidden"), fields.whole("model", "heads")
     name = str(model.get("name", "model"))[:80]
     moe = _moe(fields)
@@ -152,7 +152,7 @@ def cluster_of(fields: Fields, layout: Layout) -> Cluster:
         except PlanError:
             continue
     else:
-        raise PlanError(f"hardware.gpu is {name!r}, which is not in the table of GPUs")
+        raise PlanError(reason("record.gpu", value=repr(name)))
     cluster = node_of(entry, count, per_node, nic_bandwidth=None if entry.nvlink else 12.5e9 * per_node)
     if length < len(words):
         cluster = replace(cluster, gpu=_described(fields, entry, name))
@@ -183,7 +183,7 @@ def recompute_of(fields: Fields, layout: Layout, shape: Shape) -> tuple[Recomput
         fields.assumed.append("recompute: none (unstated)")
         return Recompute.NONE, *plain
     if "none vs" in words:
-        raise PlanError(f"train.recompute is {words!r}: two runs in one record")
+        raise PlanError(reason("record.two_runs", value=repr(words)))
     if "layer" in words.split("-"):
         stage = -(-shape.layers // layout.pp)
         return Recompute.FULL, stage // 2, frozenset()
@@ -200,7 +200,7 @@ def recompute_of(fields: Fields, layout: Layout, shape: Shape) -> tuple[Recomput
         return Recompute.SELECTIVE, *plain
     if words == "sp":
         return Recompute.NONE, *plain
-    raise PlanError(f"train.recompute is {words[:60]!r}; known are none, selective, full and names of modules")
+    raise PlanError(reason("record.recompute", value=repr(words[:60])))
 
 
 def precision_of(fields: Fields) -> Precision:
@@ -219,7 +219,7 @@ def precision_of(fields: Fields) -> Precision:
     if words in ("", "unstated"):
         fields.assumed.append("precision: bf16 (unstated)")
         return Precision.BF16
-    raise PlanError(f"train.precision is {words[:40]!r}; known are bf16, fp16, fp32 and fp8")
+    raise PlanError(reason("record.precision", value=repr(words[:40])))
 
 
 def stack_of(fields: Fields) -> Stack:
@@ -242,7 +242,7 @@ def _sharding(fields: Fields) -> Sharding:
         return Sharding.FULL
     zero = fields.whole("parallel", "zero", 0)
     if zero not in STAGE_OF_ZERO:
-        raise PlanError(f"parallel.zero is {zero}; it is 0, 1, 2 or 3")
+        raise PlanError(reason("record.zero", value=zero))
     if zero == 0 and fields.get("parallel", "dist_opt") is True:
         return Sharding.OPTIMIZER
     return STAGE_OF_ZERO[zero]
@@ -310,7 +310,7 @@ def _vocab(fields: Fields) -> int:
         return fields.whole("model", "vocab")
     tokenizer = str(fields.get("model", "tokenizer"))
     if tokenizer not in VOCABULARIES:
-        raise PlanError(f"model.vocab is missing and tokenizer {tokenizer[:40]!r} has no known size")
+        raise PlanError(reason("record.vocab", tokenizer=repr(tokenizer[:40])))
     fields.assumed.append(f"vocab: {VOCABULARIES[tokenizer]} (tokenizer)")
     return VOCABULARIES[tokenizer]
 
@@ -340,13 +340,11 @@ def _pattern(text: Any, layers: int) -> tuple[int, int]:
     for part in words.split("+"):
         match = re.fullmatch(r"\[([01](?:,[01]){0,200})\](?:\*(\d{1,4}))?", part)
         if not match:
-            raise PlanError(
-                f"model.moe.layer_freq is {words[:60]!r}; a number or a pattern like ([0]*3+[1]*58) is needed"
-            )
+            raise PlanError(reason("record.layer_freq", value=repr(words[:60])))
         pattern += match[1].split(",") * min(int(match[2] or 1), layers)
     dense = pattern.index("1") if "1" in pattern else len(pattern)
     if "0" in pattern[dense:layers]:
-        raise PlanError(f"model.moe.layer_freq is {words[:60]!r}: layers are modelled as dense first, then experts")
+        raise PlanError(reason("record.layer_order", value=repr(words[:60])))
     return dense, 1
 
 
@@ -372,12 +370,12 @@ def _written_out(fields: Fields, pp: int) -> tuple[int, ...]:
     if not isinstance(text, str):
         return ()
     if len(text) > 500 or re.search(r"\d{4}", text):
-        raise PlanError("pipeline-model-parallel-layout is too long")
+        raise PlanError(reason("record.pp_layout.long"))
     plain = re.sub(r"\(([^()]*)\)\*(\d+)", lambda match: match[1] * int(match[2]), text)
     plain = re.sub(r"([A-Za-z|])\*(\d+)", lambda match: match[1] * int(match[2]), plain)
     chunks = tuple(part.count("t") for part in plain.replace(",", "").split("|"))
     if len(chunks) % pp:
-        raise PlanError(f"pipeline-model-parallel-layout {text[:60]!r} has {len(chunks)} parts for pp {pp}")
+        raise PlanError(reason("record.pp_layout.parts", value=repr(text[:60]), n=len(chunks), pp=pp))
     return chunks
 
 
@@ -389,7 +387,7 @@ def _counting_ends(fields: Fields, pp: int, vpp: int) -> tuple[int, ...]:
     parts, layers = pp * vpp, fields.whole("model", "layers")
     size, rest = divmod(layers + sum(ends), parts)
     if rest:
-        raise PlanError(f"{layers} layers with the ends of the model do not divide into {parts} chunks")
+        raise PlanError(reason("record.ends", layers=layers, parts=parts))
     chunks = [size] * parts
     chunks[0] -= ends[0]
     chunks[-1] -= ends[1]

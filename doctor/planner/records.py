@@ -16,14 +16,16 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
 from doctor.planner.job import Job
 from doctor.planner.record_fields import Fields
 from doctor.planner.record_job import job_of
+from doctor.rulebase.model import Text
 
 MOST_BYTES = 16 << 20
 MOST_RECORDS = 20_000
 MOST_VALUES = 2_000  # of the configuration of one record; a real one has some 70
+DEEPEST = 8
 HELD_OUT = 4  # one configuration in this many is kept away from any fitting
 
 
@@ -36,7 +38,7 @@ class Record:
     file: str
     kind: str
     job: Job | None
-    reason: str
+    reason: Text | None
     assumed: tuple[str, ...]
     measured: Mapping[str, Any]
     raw: Mapping[str, Any]
@@ -58,21 +60,21 @@ class Record:
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def read_folder(folder: Path) -> tuple[tuple[Record, ...], tuple[str, ...]]:
+def read_folder(folder: Path) -> tuple[tuple[Record, ...], tuple[Text, ...]]:
     """All records of the .yaml files of a folder, and one line for each file that could not be read."""
     records: list[Record] = []
-    problems: list[str] = []
+    problems: list[Text] = []
     try:
         paths = sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml") and path.is_file())
     except OSError as error:
-        return (), (f"{folder}: {error.strerror or error}",)
+        return (), (reason("reason.of", name=folder, why=error.strerror or error),)
     if not paths:
-        problems.append(f"{folder}: no .yaml file; expected lists of records")
+        problems.append(reason("reason.of", name=folder, why=reason("record.no_file")))
     for path in paths:
         try:
             records.extend(read_file(path))
         except PlanError as error:
-            problems.append(str(error))
+            problems.append(error.text)
     return tuple(records), tuple(problems)
 
 
@@ -82,23 +84,23 @@ def read_file(path: Path) -> tuple[Record, ...]:
         with path.open("rb") as file:
             text = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise PlanError(f"{path}: {error.strerror or error}") from None
+        raise PlanError(reason("reason.of", name=path, why=error.strerror or error)) from None
     if len(text) > MOST_BYTES:
-        raise PlanError(f"{path}: larger than {MOST_BYTES >> 20} MiB")
+        raise PlanError(reason("reason.of", name=path, why=reason("record.large", mib=MOST_BYTES >> 20)))
     try:
         rows = YAML(typ="safe").load(text)
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f":{mark.line + 1}" if mark else ""
-        raise PlanError(
-            f"{path}{place}: not valid YAML: {getattr(error, 'problem', None) or 'cannot be read'}"
-        ) from None
+        why = reason("record.yaml", why=getattr(error, "problem", None) or reason("record.unreadable"))
+        raise PlanError(reason("reason.of", name=f"{path}{place}", why=why)) from None
     except (ValueError, RecursionError) as error:
-        raise PlanError(f"{path}: not valid YAML: {error}") from None
+        raise PlanError(reason("reason.of", name=path, why=reason("record.yaml", why=error))) from None
     if not isinstance(rows, list):
-        raise PlanError(f"{path}: holds {_kind(rows)}; expected a list of records")
+        raise PlanError(reason("reason.of", name=path, why=reason("record.no_list", kind=_kind(rows))))
     if len(rows) > MOST_RECORDS:
-        raise PlanError(f"{path}: {len(rows)} records; at most {MOST_RECORDS}")
+        why = reason("record.many", n=len(rows), most=MOST_RECORDS)
+        raise PlanError(reason("reason.of", name=path, why=why))
     return tuple(read_record(row, path.stem, number) for number, row in enumerate(rows, 1))
 
 
@@ -108,22 +110,23 @@ def read_record(row: Any, file: str = "", number: int = 1) -> Record:
     measured = raw.get("measured")
     job: Job | None = None
     assumed: tuple[str, ...] = ()
-    reason, held_out = "", False
+    why: Text | None = None
+    held_out = False
     try:
         if not isinstance(row, dict):
-            raise PlanError(f"is {_kind(row)}; expected a mapping")
+            raise PlanError(reason("record.mapping", kind=_kind(row)))
         held_out = _held_out(raw)
         fields = Fields(raw)
         job = job_of(fields)
         assumed = tuple(fields.assumed)
     except PlanError as error:
-        reason = str(error)
+        why = error.text
     return Record(
         id=str(raw.get("id", f"{file}[{number}]"))[:200],
         file=file,
         kind=str(raw.get("kind", ""))[:80],
         job=job,
-        reason=reason,
+        reason=why,
         assumed=assumed,
         measured=measured if isinstance(measured, dict) else {},
         raw=raw,
@@ -139,7 +142,7 @@ def _held_out(raw: Mapping[str, Any]) -> bool:
         for part in _parts(raw.get(section), 0):
             left -= 1
             if left < 0:
-                raise PlanError(f"{section}: more than {MOST_VALUES} values")
+                raise PlanError(reason("record.values", section=section, most=MOST_VALUES))
             digest.update(part.encode("utf-8", "replace"))
             digest.update(b"\0")
     return digest.digest()[0] % HELD_OUT == 0
@@ -147,8 +150,8 @@ def _held_out(raw: Mapping[str, Any]) -> bool:
 
 def _parts(value: Any, depth: int) -> Iterator[str]:
     """The values of a section in a fixed order, lazily: an alias in YAML can make few bytes endless."""
-    if depth > 8:
-        raise PlanError("nested deeper than 8 levels")
+    if depth > DEEPEST:
+        raise PlanError(reason("record.nested", most=DEEPEST))
     if isinstance(value, dict):
         for key in sorted(value, key=str):
             yield str(key)
@@ -161,6 +164,6 @@ def _parts(value: Any, depth: int) -> Iterator[str]:
         yield repr(value)[:200]
 
 
-def _kind(value: Any) -> str:
-    names = {dict: "a mapping", list: "a list", str: "text", type(None): "nothing", bool: "true or false"}
-    return names.get(type(value), "a number")
+def _kind(value: Any) -> Text:
+    names = {dict: "mapping", list: "list", str: "text", type(None): "nothing", bool: "switch"}
+    return reason(f"record.kind.{names.get(type(value), 'number')}")

@@ -10,7 +10,7 @@ from doctor.planner.bubble import bubble
 from doctor.planner.calibrate import Calibration
 from doctor.planner.communication.links import span
 from doctor.planner.communication.transfer import Group
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
 from doctor.planner.frameworks import Framework
 from doctor.planner.job import Job, Recompute, Schedule, Sharding, Stack
 from doctor.planner.knobs import apply
@@ -21,6 +21,7 @@ from doctor.planner.pareto import Candidate, distance, front, shortlist
 from doctor.planner.peak import least, peak
 from doctor.planner.space import chunk_counts, counting_ends, layouts, micro_batches
 from doctor.planner.step_time import step_time
+from doctor.rulebase.model import Text
 
 SHOWN = 8
 ROLES = ("tp", "cp", "ep", "dp", "pp")
@@ -233,16 +234,14 @@ def _risks(job: Job, high: float) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _why_none(base: Job, fixed: Mapping[str, Any]) -> str:
+def _why_none(base: Job, fixed: Mapping[str, Any]) -> Text:
     """Why no layout is legal, from the job that the fixed settings alone would make."""
     try:
         lines = problems(apply(base, {name: value for name, value in fixed.items() if name != "grad_accum"}))
     except PlanError as error:
-        return str(error)
+        return error.text
     if lines and fixed:
         return lines[0]
     held = ", ".join(f"{name}={value}" for name, value in fixed.items())
-    return (
-        f"no layout of {base.cluster.gpus} GPUs is legal for {base.shape.name} with seq {base.seq} and global_batch "
-        f"{base.global_batch}" + (f" and {held}" if held else "") + "; a global batch with more divisors allows more"
-    )
+    job = {"gpus": base.cluster.gpus, "model": base.shape.name, "seq": base.seq, "batch": base.global_batch}
+    return reason("reason.no_layout.held", held=held, **job) if held else reason("reason.no_layout", **job)

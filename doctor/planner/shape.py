@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
 
 MOST_LAYERS = 10_000
 
@@ -78,17 +78,20 @@ class Shape:
     def __post_init__(self) -> None:
         for field in ("layers", "hidden", "heads", "kv_heads", "head_dim", "vocab"):
             if getattr(self, field) < 1:
-                raise PlanError(f"{self.name}: {field} is {getattr(self, field)}; it must be at least 1")
+                raise self._wrong("reason.least", name=field, value=getattr(self, field))
         if self.layers > MOST_LAYERS:
-            raise PlanError(f"{self.name}: layers is {self.layers}; at most {MOST_LAYERS} are modelled")
+            raise self._wrong("reason.layers_most", layers=self.layers, most=MOST_LAYERS)
         if self.ffn < 1 and self.moe is None:
-            raise PlanError(f"{self.name}: ffn is {self.ffn}; it must be at least 1")
+            raise self._wrong("reason.least", name="ffn", value=self.ffn)
         if self.heads % self.kv_heads:
-            raise PlanError(f"{self.name}: {self.heads} heads do not divide into {self.kv_heads} key-value heads")
+            raise self._wrong("reason.heads_kv", heads=self.heads, kv_heads=self.kv_heads)
         if self.moe and self.moe.every < 1:
-            raise PlanError(f"{self.name}: every is {self.moe.every}; it must be at least 1")
+            raise self._wrong("reason.least", name="every", value=self.moe.every)
         if self.moe and not 1 <= self.moe.topk <= self.moe.experts:
-            raise PlanError(f"{self.name}: top-{self.moe.topk} of {self.moe.experts} experts is not possible")
+            raise self._wrong("reason.topk", topk=self.moe.topk, experts=self.moe.experts)
+
+    def _wrong(self, key: str, **values: object) -> PlanError:
+        return PlanError(reason("reason.of", name=self.name, why=reason(key, **values)))
 
     def is_moe(self, layer: int) -> bool:
         """Has layer number `layer`, counted from 0, experts?"""

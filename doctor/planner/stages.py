@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from doctor.planner.errors import PlanError
+from doctor.planner.errors import PlanError, reason
 from doctor.planner.job import Job, Schedule
 from doctor.planner.layout import Layout
 from doctor.planner.shape import Shape
@@ -129,7 +129,7 @@ def _split(
     count = pp * per_rank
     if chunks:
         if sum(chunks) != layers:
-            raise PlanError(f"chunks hold {sum(chunks)} layers; the model has {layers}")
+            raise PlanError(reason("reason.chunks.layers", held=sum(chunks), layers=layers))
         return chunks
     given = first + last
     free = count - (bool(first) + bool(last)) * per_rank
@@ -137,7 +137,7 @@ def _split(
         size = (layers + 2) // count
         return (size - 1, *(size,) * (count - 2), size - 1)
     if count > layers or given > layers or (given and free <= 0 and given != layers):
-        raise PlanError(f"{layers} layers do not fill pp {pp} x vpp {per_rank} = {count} chunks")
+        raise PlanError(reason("reason.chunks.empty", layers=layers, pp=pp, vpp=per_rank, count=count))
     if not given:
         return _even(layers, count)
     inner = iter(_even(layers - given, free) if free > 0 else ())

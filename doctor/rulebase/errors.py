@@ -22,7 +22,12 @@ class RuleError(Exception):
         return RuleError(self.message, self.path or path, self.line or line, self.column or column)
 
 
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What is closest to `name` of what is known; "" where nothing is."""
+    return next(iter(get_close_matches(name, list(known), n=1, cutoff=0.6)), "")
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """`, did you mean X?` when something close to `name` is known, else nothing."""
-    close = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f", did you mean {close[0]}?" if close else ""
+    close = nearest(name, known)
+    return f", did you mean {close}?" if close else ""

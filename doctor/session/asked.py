@@ -27,7 +27,7 @@ class Asked:
     flags: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str | None] = field(default_factory=dict)
     planned: bool = False
-    why: str = ""
+    why: Text | None = None
 
 
 def cures(diagnosis: Diagnosis) -> Iterator[tuple[str, Remedy, Finding]]:
@@ -81,7 +81,8 @@ def _asked(name: str, remedy: Remedy, store: FactStore, patch: Mapping[str, Any]
     plan = planned.plan if planned else None
     rejected = next((each for each in plan.rejected if each.name == name), None) if plan else None
     rule, _, key = name.partition(":")
-    why = planned.refused.get((rule, key), "") if planned else ""
+    why = planned.refused.get((rule, key)) if planned else None
     if rejected is not None:
-        why = rejected.why or f"{rejected.knob} is already set otherwise"
+        knob = rejected.knob
+        why = rejected.why or Text(f"{knob} is already set otherwise", f"{knob} 已被设为其他值")
     return Asked(name, remedy.title, settings, flags_of(remedy, store), env, bool(plan and name in plan.taken), why)

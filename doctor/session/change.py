@@ -61,7 +61,7 @@ class Draft:
             try:
                 diff = unified(path, self.given[path], text)
             except AdapterError as error:
-                diff, notes = "", (Note(path, str(error), str(error), written=False),)
+                diff, notes = "", (Note(path, error.text.en, error.text.zh, written=False),)
             if diff or notes:
                 found.append(FileChange(path, diff, notes))
         return tuple(found)
@@ -87,7 +87,7 @@ class Draft:
             try:
                 rendered = adapter.render(text, changes, known, path)
             except (AdapterError, PlanError) as error:
-                rendered = Rendered(text, (Note(", ".join(changes), str(error), str(error), written=False),))
+                rendered = Rendered(text, (Note(", ".join(changes), error.text.en, error.text.zh, written=False),))
             after = consequences(adapter.name, changes) if rendered.text != text else ()
             self.put(path, rendered.text, (*rendered.notes, *(note for note in after if note.knob != "restart")))
             left += rendered.left

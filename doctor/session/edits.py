@@ -84,7 +84,7 @@ class _Writer:
 
     def _config(self, remedy: Asked) -> Text | None:
         if remedy.why:
-            return Text(remedy.why, remedy.why)
+            return remedy.why
         unknown = [name for name, wanted in remedy.settings.items() if wanted is None]
         rest = {
             name: wanted
@@ -104,7 +104,7 @@ class _Writer:
         try:
             left = self.draft.render(checked(rest), self._known())
         except PlanError as error:
-            return Text(str(error), str(error))
+            return error.text
         if left:
             self.draft.texts.update(state)
             return _said(left)
@@ -119,7 +119,7 @@ class _Writer:
             try:
                 why = self._options(remedy, framework, own_settings(framework, text))
             except Unavailable as reason:
-                why = Text(str(reason), reason.zh)
+                why = reason.text
             self._keep((remedy.name, framework), why)
         # The words for a framework whose file is not here are of no use where those for another are written.
         written = any((remedy.name, framework) in self.done for framework in remedy.flags)
@@ -139,7 +139,7 @@ class _Writer:
         try:
             rendered = adapter.write(text, own, self._known(), path)
         except (AdapterError, PlanError) as error:
-            return Text(str(error), str(error))
+            return error.text
         if rendered.left:
             return _said(rendered.left)
         draft.put(path, rendered.text, rendered.notes)
@@ -159,7 +159,7 @@ class _Writer:
         try:
             effect(self.job, new)
         except PlanError as error:
-            return Text(f"not for this job: {error}", f"不适用于此作业：{error}")
+            return Text(f"not for this job: {error.text.en}", f"不适用于此作业：{error.text.zh}")
         return None
 
     def _env(self, remedy: Asked) -> Text | None:

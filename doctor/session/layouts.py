@@ -16,6 +16,7 @@ from doctor.planner.job import Job
 from doctor.planner.knobs import apply, difference
 from doctor.planner.pareto import Candidate
 from doctor.planner.search import VARIED, Found, search
+from doctor.rulebase.model import Text
 
 SECONDS, SHOWN = 4.0, 6
 STAND_IN = "H100"
@@ -50,7 +51,7 @@ class Layouts:
     certain: int = 0
     stopped: bool = False
     like: str = ""
-    problem: str = ""
+    problem: Text | None = None
     missing: tuple[str, ...] = ()
     held: Mapping[str, Any] = field(default_factory=dict)
 
@@ -80,7 +81,7 @@ def find_layouts(
             calibration if timed else None, going,
         )  # fmt: skip
     except PlanError as error:
-        return Layouts(problem=str(error), held=fixed)
+        return Layouts(problem=error.text, held=fixed)
     options = _options(today, base, found, calibration)
     return Layouts(
         options, found.layouts, found.considered, found.certain, found.stopped, "" if timed else STAND_IN, held=fixed

@@ -16,7 +16,7 @@ from doctor.planner.errors import PlanError
 from doctor.planner.from_facts import Understood, understand
 from doctor.planner.job import Job
 from doctor.planner.knobs import known
-from doctor.rulebase.model import Severity
+from doctor.rulebase.model import Severity, Text
 from doctor.session.report import Patched, Patches
 
 OWN = "own"
@@ -32,7 +32,7 @@ class Planned:
     understood: Understood
     before: Assessment | None = None
     effects: Mapping[tuple[str, str], Effect] = field(default_factory=dict)
-    refused: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    refused: Mapping[tuple[str, str], Text] = field(default_factory=dict)
     plan: Plan | None = None
     calibrated: bool = False
 
@@ -61,7 +61,7 @@ def as_it_is(store: FactStore, **given: Any) -> Planned:
     try:
         return Planned(understood, assess(job, calibration), calibrated=calibration is not None)
     except PlanError as error:
-        return Planned(replace(understood, job=None, problem=str(error)))
+        return Planned(replace(understood, job=None, problem=error.text))
 
 
 def again(diagnosis: Diagnosis, store: FactStore, patches: Patches, **given: Any) -> Planned:
@@ -84,12 +84,12 @@ def _with_effects(
         return base
     calibration = measured(store, job)
     effects: dict[tuple[str, str], Effect] = {}
-    refused: dict[tuple[str, str], str] = {}
+    refused: dict[tuple[str, str], Text] = {}
     for key, patch in wanted.items():
         try:
             found = effect(job, patch, before, calibration)
         except PlanError as error:
-            refused[key] = str(error)
+            refused[key] = error.text
         else:
             if found is not None:
                 effects[key] = found

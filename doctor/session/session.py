@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from doctor.engine.model import Finding
-from doctor.rulebase.model import Remedy
+from doctor.rulebase.model import Remedy, Text
 from doctor.session.analyze import Material, edits_of, judge
 from doctor.session.answers import Answers, add_answers
 from doctor.session.asked import cures
@@ -43,7 +43,7 @@ class Session:
     given: Mapping[str, str] = field(default_factory=dict)
     edits: Edits | None = None
     layouts: Layouts | None = None
-    refused: str = ""
+    refused: Text | None = None
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def chosen(session: Session, names: Iterable[str]) -> Session:
     """The session with these remedies, in the order of the roots; those that the report does not hold are left out."""
     wanted = set(names)
     kept = tuple(name for name, _, _ in remedies(session.report) if name in wanted)
-    return _composed(replace(session, chosen=kept, refused=""))
+    return _composed(replace(session, chosen=kept, refused=None))
 
 
 def tuned(session: Session, words: str) -> Session:
@@ -100,9 +100,9 @@ def tuned(session: Session, words: str) -> Session:
         new = assignments(word for word in pairs if not word.startswith(GPU))
         if gpus:
             session = _told(session, {"gpu_model": gpus[-1]})
-        return _with_own(session, {**session.own, **new}) if new else replace(session, refused="")
+        return _with_own(session, {**session.own, **new}) if new else replace(session, refused=None)
     except PlanError as error:
-        return replace(session, refused=str(error))
+        return replace(session, refused=error.text)
 
 
 def in_words(session: Session) -> str:
@@ -127,12 +127,12 @@ def laid_out(session: Session, number: int) -> Session:
     try:
         return _with_own(session, option.settings)
     except PlanError as error:
-        return replace(session, refused=str(error))
+        return replace(session, refused=error.text)
 
 
 def untuned(session: Session) -> Session:
     """The session without settings by hand and without a layout."""
-    return _composed(replace(session, own={}, refused=""))
+    return _composed(replace(session, own={}, refused=None))
 
 
 def planned_as_is(session: Session) -> Planned:
@@ -191,24 +191,24 @@ def _told(session: Session, given: Mapping[str, str]) -> Session:
     base = as_it_is(session.report.store, **whole)
     if base.understood.problem:
         raise PlanError(base.understood.problem)
-    return _composed(replace(session, given=whole, layouts=None, refused=""))
+    return _composed(replace(session, given=whole, layouts=None, refused=None))
 
 
 def _with_own(session: Session, own: Mapping[str, Any]) -> Session:
     """The session with these settings, without those that the job has already. Raises PlanError."""
     from doctor.planner.effect import effect
-    from doctor.planner.errors import PlanError
+    from doctor.planner.errors import PlanError, reason
     from doctor.planner.knobs import apply, difference
 
     planned = planned_as_is(session)
     job = planned.understood.job
     if job is None or planned.before is None:
         missing = ", ".join(name.removeprefix("config.") for name in planned.understood.missing)
-        raise PlanError(planned.understood.problem or f"nothing handed over tells {missing}")
+        raise PlanError(planned.understood.problem or reason("reason.untold", names=missing))
     changed = difference(job, apply(job, own))
     kept = {name: value for name, value in own.items() if name in changed or name == "dp"}
     effect(job, kept, planned.before)
-    return _composed(replace(session, own=kept, refused=""))
+    return _composed(replace(session, own=kept, refused=None))
 
 
 def _composed(session: Session) -> Session:

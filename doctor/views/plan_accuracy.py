@@ -13,13 +13,14 @@ from doctor.messages import LANGUAGES
 from doctor.messages_accuracy import TEXTS
 from doctor.planner.accuracy import Errors, Row
 from doctor.planner.evaluate import STEP, Compared, Evaluation
+from doctor.rulebase import model
 from doctor.views.page import Page
 from doctor.views.safe import json_safe, visible
 
 SCHEMA = 1
 COLUMNS = ("n", "median", "p90", "bias", "under", "covered")
 LABEL, CELL = 28, 12
-SHOWN_WORST, SHOWN_REASONS = 3, 6
+SHOWN_WORST, SHOWN_REASONS, LONGEST = 3, 6, 200
 
 
 def print_accuracy(found: Evaluation, file: IO[str], lang: str, color: bool = True) -> None:
@@ -27,7 +28,7 @@ def print_accuracy(found: Evaluation, file: IO[str], lang: str, color: bool = Tr
     page = Page()
     page.wrapped(_say(lang, "head", records=found.records, modelled=found.modelled))
     for problem in found.problems:
-        page.wrapped(_say(lang, "problem", problem=problem), 2, 2, "yellow")
+        page.wrapped(_say(lang, "problem", problem=problem.get(lang)), 2, 2, "yellow")
     if not found.overall:
         page.wrapped(_say(lang, "nothing"))
     else:
@@ -49,14 +50,14 @@ def render(found: Evaluation) -> str:
         "schema": SCHEMA,
         "records": found.records,
         "modelled": found.modelled,
-        "problems": list(found.problems),
+        "problems": [problem.en for problem in found.problems],
         "overall": [_compared(one) for one in found.overall],
         "files": [
             {
                 "file": report.file,
                 "records": report.records,
                 "modelled": report.modelled,
-                "reasons": dict(report.reasons),
+                "reasons": _told(report.reasons),
                 "compared": [_compared(one) for one in report.compared],
             }
             for report in found.files
@@ -81,9 +82,14 @@ def _comparisons(page: Page, lang: str, all_compared: tuple[Compared, ...]) -> N
             page.beside(_say(lang, "worst"), text, 12, indent=4)
 
 
-def _reasons(page: Page, lang: str, reasons: Mapping[str, int]) -> None:
+def _reasons(page: Page, lang: str, reasons: Mapping[model.Text, int]) -> None:
     for reason, n in list(reasons.items())[:SHOWN_REASONS]:
-        page.wrapped(_say(lang, "reason", n=n, reason=reason), 4, 2, "dim")
+        page.wrapped(_say(lang, "reason", n=n, reason=reason.get(lang)[:LONGEST]), 4, 2, "dim")
+
+
+def _told(reasons: Mapping[model.Text, int]) -> dict[str, int]:
+    """By the English words, whatever the language of the report: programs look for them."""
+    return {reason.en[:LONGEST]: n for reason, n in reasons.items()}
 
 
 def _line(label: str, found: Errors) -> Text:
@@ -110,7 +116,7 @@ def _compared(one: Compared) -> dict[str, Any]:
         "all": _errors(one.every),
         "groups": {group: _errors(found) for group, found in one.groups.items()},
         "held_out": _errors(one.held_out) if one.held_out else None,
-        "reasons": dict(one.reasons),
+        "reasons": _told(one.reasons),
     }
 
 

@@ -45,7 +45,7 @@ def as_data(planning: Planning, lang: str, files: Sequence[FileChange] = ()) -> 
         "seq": base.seq,
         "global_batch": base.global_batch,
         "assumed": [{"name": name, "value": value} for name, value in planning.assumed],
-        "today": assessment(planning.today) if planning.today else None,
+        "today": assessment(planning.today, lang) if planning.today else None,
         "what_if": effect(planning.change, lang) if planning.change else None,
         "strategy": [
             {"text": step_text(step, lang), "layout": layout(step.job) if step.job else None} for step in planning.steps
@@ -91,7 +91,7 @@ def layout(job: Job) -> dict[str, Any]:
     }
 
 
-def assessment(found: Assessment) -> dict[str, Any]:
+def assessment(found: Assessment, lang: str) -> dict[str, Any]:
     """One job: memory of every stage in GiB, seconds of a step."""
     return {
         "layout": layout(found.job),
@@ -101,7 +101,7 @@ def assessment(found: Assessment) -> dict[str, Any]:
         "bubble": round(found.bubble, 5),
         "exposed_s": {role: round(amount, 5) for role, amount in found.exposed.items()},
         "mfu": round(found.mfu, 4) if found.mfu else None,
-        "problems": list(found.problems),
+        "problems": [problem.get(lang) for problem in found.problems],
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from doctor.messages import say
+from doctor.rulebase.model import Text
 from doctor.session.report import Report
 
 if TYPE_CHECKING:  # the planner is loaded for reports that hold something of it
@@ -49,11 +50,16 @@ def plan_data(report: Report, lang: str) -> dict[str, Any] | None:
     return {
         "steps": [_step(report, name, lang) for name in steps(report)],
         "rejected": [
-            {**_step(report, each.name, lang), "setting": each.knob, "against": each.against, "why": each.why}
+            {
+                **_step(report, each.name, lang),
+                "setting": each.knob,
+                "against": each.against,
+                "why": _told(each.why, lang) or "",
+            }
             for each in (plan.rejected if plan else ())
         ],
-        "before": assessment(planned.before) if planned and planned.before else None,
-        "after": assessment(plan.effect.after) if plan else None,
+        "before": assessment(planned.before, lang) if planned and planned.before else None,
+        "after": assessment(plan.effect.after, lang) if plan else None,
         "changes": after["changes"] if after else [],
         "effect": after,
         "patch": patch(edits.files if edits else (), lang),
@@ -64,7 +70,7 @@ def plan_data(report: Report, lang: str) -> dict[str, Any] | None:
         "calibrated": bool(planned and planned.calibrated),
         "assumed": [{"name": name, "value": value} for name, value in (understood.assumed if understood else ())],
         "missing": list(understood.missing) if understood else [],
-        "problem": (understood.problem or None) if understood else None,
+        "problem": _told(understood.problem, lang) if understood else None,
     }
 
 
@@ -135,8 +141,12 @@ def gap(report: Report, lang: str) -> tuple[str, str] | None:
         return (say(lang, "plan.missing"), say(lang, "plan.missing.all")) if any(report.patched.values()) else None
     if planned.before is not None:
         return None
-    why = planned.understood.problem or say(lang, "missing.why", names=_missing(planned))
+    why = _told(planned.understood.problem, lang) or say(lang, "missing.why", names=_missing(planned))
     return say(lang, "plan.missing"), why
+
+
+def _told(text: Text | None, lang: str) -> str | None:
+    return text.get(lang) if text else None
 
 
 def _missing(planned: Planned) -> str:

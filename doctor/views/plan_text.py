@@ -100,7 +100,7 @@ class PlanText:
         kept = self.say(f"plan.sharding.{job.sharding.value}")
         page.beside("", f"{kept}, {words.recompute(job, self.lang)}", COLUMN, indent=0)
         for line in assessment.problems:
-            page.beside(self.say("plan.head.refused"), Text(line, "bold red"), COLUMN)
+            page.beside(self.say("plan.head.refused"), Text(line.get(self.lang), "bold red"), COLUMN)
         self.memory(assessment)
         self.time(assessment)
 

@@ -236,3 +236,19 @@ def test_settings_of_deepspeed_and_accelerate_say_the_precision_of_the_plan(caps
     shown = told([*one, "fsdp"], capsys)
     assert "accelerate launch --num_machines 1" in shown and "--mixed_precision bf16" in shown
     assert "torchrun" not in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--gpus", "3"], "缺少 --seq：每序列 token 数，如 4096"),
+        (["--gpus", "0"], "--gpus 为 0；应为大于 0 且不超过 10,000,000 的数"),
+        ([*CASE[1:], "--what-if", "--set", "tp=3"], "不能整除 64 个 GPU；正确取值：2 或 4 个 rank"),
+        (["--evaluate", "/no/such/folder"], "'/no/such/folder' 不是存放记录的目录"),
+    ],
+)
+def test_what_is_wrong_is_said_in_the_language_of_the_report(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", *arguments, "--lang", "zh"]) == 2
+    assert told in capsys.readouterr().err

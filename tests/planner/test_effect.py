@@ -64,7 +64,8 @@ def test_remedies_that_agree_are_both_taken() -> None:
 def test_a_remedy_that_makes_the_job_illegal_is_left_out_with_the_reason() -> None:
     plan = compose(job(tp=8, pp=4, dp=2), [("a", {"pp": 3}), ("b", {"recompute": "full"})])
     assert plan is not None and plan.taken == ("b",)
-    assert "do not divide the 64 GPUs" in plan.rejected[0].why
+    why = plan.rejected[0].why
+    assert why and "do not divide the 64 GPUs" in why.en and "不能整除 64 个 GPU" in why.zh
 
 
 def test_a_smaller_micro_batch_composes_with_another_layout_at_the_same_global_batch() -> None:

@@ -76,7 +76,7 @@ def test_virtual_stages_by_their_layers_and_fp8() -> None:
 
 def test_what_contradicts_itself_is_a_problem_in_one_line() -> None:
     found = understand(store(framework="megatron", **SHAPE, **RUN, tp=3))
-    assert found.job is None and "tp 3" in found.problem
+    assert found.job is None and found.problem and "tp 3" in found.problem.en
 
 
 def test_reinforcement_learning_is_not_modelled() -> None:

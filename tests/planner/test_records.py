@@ -15,6 +15,7 @@ from doctor.planner.errors import PlanError
 from doctor.planner.job import Attention, Loss, Precision, Recompute, Schedule, Sharding, Stack
 from doctor.planner.records import read_file, read_folder, read_record
 from doctor.planner.stages import split
+from doctor.rulebase.model import Text
 
 ROW: dict[str, Any] = {
     "id": "llama-8b",
@@ -82,7 +83,7 @@ def test_an_unknown_key_is_no_reason_to_give_up() -> None:
 def test_what_cannot_be_modelled_says_why(changes: dict[str, Any], reason: str) -> None:
     record = read_record(row(**changes))
     assert record.job is None
-    assert re.search(reason, record.reason), record.reason
+    assert record.reason and re.search(reason, record.reason.en), record.reason
 
 
 def test_what_is_safe_to_assume_is_assumed_and_said() -> None:
@@ -163,13 +164,13 @@ def test_a_bad_file_does_not_stop_the_others(tmp_path: Path) -> None:
     (tmp_path / "d.yaml").write_bytes(b"\xff\xfe\x00\x01\x02")
     records, problems = read_folder(tmp_path)
     assert [record.id for record in records] == ["one", "a[2]", "a[3]", "a[4]"]
-    assert records[1].reason == "is text; expected a mapping"
-    assert len(problems) == 3 and "b.yaml: holds a mapping; expected a list of records" in problems[0]
+    assert records[1].reason == Text("is text; expected a mapping", "是文本；应为键值映射")
+    assert len(problems) == 3 and "b.yaml: holds a mapping; expected a list of records" in problems[0].en
 
 
 def test_a_folder_without_records_says_so(tmp_path: Path) -> None:
-    assert read_folder(tmp_path)[1][0].endswith("no .yaml file; expected lists of records")
-    assert "No such file" in read_folder(tmp_path / "gone")[1][0]
+    assert read_folder(tmp_path)[1][0].en.endswith("no .yaml file; expected lists of records")
+    assert "No such file" in read_folder(tmp_path / "gone")[1][0].en
     with pytest.raises(PlanError, match="No such file"):
         read_file(tmp_path / "gone.yaml")
 

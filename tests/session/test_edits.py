@@ -109,7 +109,7 @@ def test_settings_are_written_where_the_planner_has_no_say() -> None:
         (asked(flags={"megatron": "--micro-batch-size N"}), "megatron", "stands for a value"),
         (asked(flags={"deepspeed": '{"zero_optimization": {"stage": 3}}'}), "deepspeed", "no file of deepspeed"),
         (asked(settings={"micro_batch": None}), "config", "not known"),
-        (asked(settings={"micro_batch": 1}, why="3 GPUs"), "config", "3 GPUs"),
+        (asked(settings={"micro_batch": 1}, why=Text("3 GPUs", "3 个 GPU")), "config", "3 GPUs"),
         (asked(env={"NCCL_SOCKET_IFNAME": "<interface>"}), "env", "to fill in"),
         (asked(settings={"zero_stage": 7}), "config", "right would be"),
     ],

@@ -8,6 +8,7 @@ import pytest
 
 from doctor.messages import TEXTS, say
 from doctor.messages_probes import translated
+from doctor.planner.knobs import KNOBS
 from tests.reports import oom_report, text
 
 WORD = re.compile(r"[A-Za-z]{2,}")
@@ -51,6 +52,12 @@ NAMES = {
     "Ctrl", "pid",
     "tui", "web", "issue", "diff", "enter", "space", "tab", "esc", "English", "py", "spy", "faulthandler",
     "state", "metrics", "port", "TERM", "xterm", "color", "root", "sudo", "cap", "add", "SYS", "PTRACE", "stacks",
+    # settings and files of the planner by the names that they are given by
+    *WORD.findall(" ".join(KNOBS)),
+    "NAME", "VALUE", "model", "gpu", "framework", "network", "config", "yaml", "YAML", "llama", "ffn", "chunks", "true",
+    "false", "none", "full", "selective", "bf", "fp", "vocab", "arch", "verified", "hardware", "train", "parallel", "moe",
+    "layer", "freq", "pipeline", "layout", "top",
+    "DeepSpeed", "Megatron", "LM", "DualPipe", "Transformer", "decoder", "only", "FLOP", "FP", "KV", "MiB",
 }  # fmt: skip
 """Field-standard words and names that are the same in both languages."""
 

@@ -86,7 +86,9 @@ class CommandLine:
 
     def add(self, text: str, key: str, value: Scalar, beside: tuple[Entry, ...]) -> str:
         if not beside:
-            raise AdapterError("no command with options of this framework was found to add it to")
+            raise AdapterError(
+                "no command with options of this framework was found to add it to", "没有找到带该框架选项的命令可供添加"
+            )
         if self.stores_true and value is False:
             return text
         most = max({entry.group for entry in beside}, key=lambda group: sum(entry.group == group for entry in beside))

@@ -56,7 +56,7 @@ class JsonFile:
         deepest = next(n for n in range(len(path), -1, -1) if tuple(path[:n]) in found or n == 0)
         section = found.get(tuple(path[:deepest]))
         if section is None:
-            raise AdapterError("no object { ... } to add settings to")
+            raise AdapterError("no object { ... } to add settings to", "没有可加入设置的对象 { ... }")
         newline, inner = line_break(text), _indent(text, section)
         step = inner.removeprefix(indent_of(text, section.start)) or "    "
         missing = path[deepest:]
@@ -98,8 +98,9 @@ def sections(text: str) -> list[Section]:
         top = stack[-1] if stack else None
         if kind == "open":
             if len(stack) > DEEPEST:
-                raise AdapterError(
-                    f"line {line_of(text, token.start())}: more than {DEEPEST} objects inside each other"
+                line = line_of(text, token.start())
+                raise AdapterError.at(
+                    line, f"more than {DEEPEST} objects inside each other", f"对象嵌套超过 {DEEPEST} 层"
                 )
             if top:
                 top.members += 1
@@ -125,12 +126,14 @@ def sections(text: str) -> list[Section]:
             key = pending = None
             if kind == "close":
                 if not stack:
-                    raise AdapterError(f"line {line_of(text, token.start())}: {token[0]} closes nothing")
+                    line = line_of(text, token.start())
+                    raise AdapterError.at(line, f"{token[0]} closes nothing", f"{token[0]} 没有对应的开头")
                 stack.pop()
                 if top:
                     top.end = token.start()
     if stack:
-        raise AdapterError(f"the file ends inside the object of line {line_of(text, found[-1].start if found else 0)}")
+        line = line_of(text, found[-1].start if found else 0)
+        raise AdapterError(f"the file ends inside the object of line {line}", f"文件在第 {line} 行的对象内结束")
     return found
 
 

@@ -24,8 +24,8 @@ class PythonFile:
             tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = getattr(error, "lineno", None)
-            where = f"line {line}: " if line else ""
-            raise AdapterError(f"{where}not valid Python: {getattr(error, 'msg', None) or 'too deep'}") from None
+            why = getattr(error, "msg", None) or type(error).__name__
+            raise AdapterError.at(line, f"not valid Python: {why}", f"不是有效的 Python：{why}") from None
         places = _Places(text)
         found = list(_statements(tree.body, places, ""))
         return tuple(sorted(found, key=lambda entry: entry.first))
@@ -39,7 +39,11 @@ class PythonFile:
         if not same and not path:
             same = list(beside)
         if not same:
-            raise AdapterError(f"no place found for {key}: its section {'.'.join(path)} is not written in this file")
+            section = ".".join(path)
+            raise AdapterError(
+                f"no place found for {key}: its section {section} is not written in this file",
+                f"没有可放 {key} 的位置：此文件没有写出 {section} 一节",
+            )
         anchor = same[-1]
         target = text[anchor.first : anchor.start]
         if "." in target.split("=")[0]:

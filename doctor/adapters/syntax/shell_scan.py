@@ -81,21 +81,22 @@ def word_end(text: str, at: int, end: int) -> int:
 def _behind(text: str, at: int, end: int, depth: int) -> int:
     """Just behind the character, quote or expansion at `at`."""
     if depth > DEEPEST:
-        raise AdapterError(f"line {line_of(text, at)}: quotes and expansions more than {DEEPEST} deep")
+        en, zh = f"quotes and expansions more than {DEEPEST} deep", f"引号与展开嵌套超过 {DEEPEST} 层"
+        raise AdapterError.at(line_of(text, at), en, zh)
     char = text[at]
     if char == "\\":
         return at + 2
     if char == "'":
         close = text.find("'", at + 1, end)
         if close < 0:
-            raise AdapterError(f"line {line_of(text, at)}: a quote is not closed")
+            raise AdapterError.at(line_of(text, at), "a quote is not closed", "引号没有闭合")
         return close + 1
     if char == '"':
         inner = at + 1
         while inner < end and text[inner] != '"':
             inner = inner + 1 if text[inner] == "'" else _behind(text, inner, end, depth + 1)
         if inner >= end:
-            raise AdapterError(f"line {line_of(text, at)}: a quote is not closed")
+            raise AdapterError.at(line_of(text, at), "a quote is not closed", "引号没有闭合")
         return inner + 1
     if text.startswith("$(", at):
         return _behind_paren(text, at + 1, end, depth + 1)
@@ -104,7 +105,7 @@ def _behind(text: str, at: int, end: int, depth: int) -> int:
         while inner < end and text[inner] != "}":
             inner = _behind(text, inner, end, depth + 1)
         if inner >= end:
-            raise AdapterError(f"line {line_of(text, at)}: ${{ is not closed")
+            raise AdapterError.at(line_of(text, at), "${ is not closed", "${ 没有闭合")
         return inner + 1
     if char == "`":
         close = text.find("`", at + 1, end)
@@ -123,7 +124,7 @@ def _behind_paren(text: str, at: int, end: int, depth: int = 0) -> int:
         if level == 0:
             return inner + 1
         inner = inner + 1 if char in "()" else _behind(text, inner, end, depth + 1)
-    raise AdapterError(f"line {line_of(text, at)}: a parenthesis is not closed")
+    raise AdapterError.at(line_of(text, at), "a parenthesis is not closed", "括号没有闭合")
 
 
 def _closed(found: list[list[Word]], current: list[Word]) -> tuple[list[list[Word]], list[Word]]:

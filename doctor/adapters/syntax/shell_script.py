@@ -59,7 +59,7 @@ class Script:
 
 def read_script(text: str) -> Script:
     """Read a script, a command line, or a list of arguments alone. Raises AdapterError."""
-    check_size(text, LARGEST, "a script")
+    check_size(text, LARGEST, "shell")
     script = Script(text)
     for words in statements(text, 0, len(text)):
         _statement(script, words)
@@ -149,7 +149,8 @@ def _expanded(script: Script, words: list[Word]) -> list[Word]:
         else:
             found.append(word)
         if len(found) > script._budget:
-            raise AdapterError(f"line {line_of(script.text, word.start)}: variables expand to too many words")
+            line = line_of(script.text, word.start)
+            raise AdapterError.at(line, "variables expand to too many words", "变量展开后的词过多")
     script._budget -= len(found)
     return found
 

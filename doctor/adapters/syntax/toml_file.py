@@ -71,7 +71,8 @@ def _checked(text: str) -> str:
     try:
         tomllib.loads(text.replace("\r\n", "\n").removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise AdapterError(f"not valid TOML: {str(error)[:200] or 'too deep'}") from None
+        why = str(error)[:200] or type(error).__name__
+        raise AdapterError(f"not valid TOML: {why}", f"不是有效的 TOML：{why}") from None
     return text
 
 

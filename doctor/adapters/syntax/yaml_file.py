@@ -56,7 +56,7 @@ class YamlFile:
             return given(f"{name}: {_written(value, '')}")
         top = [e for e in entries if "." not in e.key] or list(entries)
         if not top and text.strip():
-            raise AdapterError(f"no mapping of settings to add {key} to")
+            raise AdapterError(f"no mapping of settings to add {key} to", f"没有可加入 {key} 的设置映射")
         step = _step(text)
         lines = [f"{step * depth}{part}:" for depth, part in enumerate(path)]
         lines.append(f"{step * len(path)}{name}: {_written(value, '')}")
@@ -81,7 +81,7 @@ class YamlFile:
 def _root(text: str) -> MappingNode | None:
     """The first document's mapping. Nothing is constructed, so tags and merge keys stay what they are."""
     check_size(text, LARGEST, "YAML")
-    check_depth(text, 2 * DEEPEST, "brackets")
+    check_depth(text, 2 * DEEPEST)
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
     from ruamel.yaml.nodes import MappingNode
@@ -90,12 +90,11 @@ def _root(text: str) -> MappingNode | None:
         root = next(iter(YAML(typ="safe", pure=True).compose_all(text)), None)
     except (YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}: " if mark else ""
-        raise AdapterError(
-            f"{where}not valid YAML: {getattr(error, 'problem', None) or type(error).__name__}"
-        ) from None
+        why = getattr(error, "problem", None) or type(error).__name__
+        line = mark.line + 1 if mark else None
+        raise AdapterError.at(line, f"not valid YAML: {why}", f"不是有效的 YAML：{why}") from None
     if root is not None and not isinstance(root, MappingNode):
-        raise AdapterError(f"line {root.start_mark.line + 1}: YAML, but no mapping of settings")
+        raise AdapterError.at(root.start_mark.line + 1, "YAML, but no mapping of settings", "是 YAML，但不是设置的映射")
     return root
 
 

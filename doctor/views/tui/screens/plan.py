@@ -97,7 +97,7 @@ class PlanScreen(StepScreen):
         if session is None or not any(True for _ in remedies(session.report)):
             return self.say("tui.hint.plan.none")
         if session.refused:
-            return self.say("tui.hint.plan.refused", why=visible(session.refused))
+            return self.say("tui.hint.plan.refused", why=visible(session.refused.get(self.pdoctor.lang)))
         if session.planned is None or self._fits(session) is True:
             return self.say("tui.hint.plan")
         return self.say("tui.hint.plan.perhaps" if self._fits(session) is None else "tui.hint.plan.unfit")

@@ -53,7 +53,7 @@ class TuneScreen(ModalScreen[Session | None]):
         if not value.strip():
             return say(self.lang, "tui.tune.some", names=NAMES, gpu="gpu=H100")
         if after.refused:
-            return f"✗ {visible(after.refused)}"
+            return f"✗ {visible(after.refused.get(self.lang))}"
         from doctor.views.layouts import cost
 
         planned = after.planned
