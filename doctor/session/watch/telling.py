@@ -24,6 +24,10 @@ LOST_ONLY = 10.0
 """Messages that a rank lost its connection to another one, and seconds for which nothing but such has to be shown: each
 follows from a failure elsewhere, and a launcher may take that long to tell of it."""
 
+SPEAKS = ("torch.worker_failed", "torch.child_failed")
+"""What the launcher says when a rank has failed. It, and a rank that fails slowly, may speak some seconds after those
+who lost their connection: until then a rank that says nothing is not gone without a word."""
+
 GONE = 5.0
 """Seconds for which a finding must not hold any more before it is told to be over."""
 
@@ -110,11 +114,11 @@ class Teller:
         if known is None:
             known = self._known[key] = _Known(at, label, finding.entities)
         known.last_seen, known.finding = at, finding
-        known.soon = finding.role is Role.ROOT and patience(finding) <= SETTLED
+        known.soon = finding.role is Role.ROOT and patience(finding, report) <= LOST_ONLY
         kind = None
         if not known.told or known.resolved:
             # What follows from another finding is told with it.
-            if finding.role is Role.ROOT and (last or at - known.first_seen >= patience(finding)):
+            if finding.role is Role.ROOT and (last or at - known.first_seen >= patience(finding, report)):
                 kind = Kind.UPDATED if known.told else Kind.NEW
         elif _surer(label, known.label) or _elsewhere(finding.entities, known.entities):
             kind = Kind.UPDATED
@@ -180,17 +184,23 @@ def _failed(report: Report) -> bool:
 
 
 def _alive(finding: Finding) -> bool:
-    return any("live." in signal.when for signal in finding.rule.signals.values())
+    return _asks(finding, "live.")
 
 
-def patience(finding: Finding) -> float:
+def _asks(finding: Finding, fact: str) -> bool:
+    return any(fact in signal.when for signal in finding.rule.signals.values())
+
+
+def patience(finding: Finding, report: Report) -> float:
     """Seconds for which a finding has to hold before it is told: none where a line of a log says by itself that
-    something is amiss, or a dump shows it."""
+    something is amiss, or a dump shows it; most where it is told by a line that did not come."""
     held = [outcome for outcome in finding.outcomes if outcome.truth is Truth.TRUE]
     if any("symptom" in event.fields for outcome in held for event in outcome.events):
         return 0.0
     if any(_taken(source) for outcome in held for source in outcome.sources):
         return 0.0
+    if _asks(finding, "failure.gone") and not any(report.store.events(name) for name in SPEAKS):
+        return LOST_ONLY
     if _alive(finding):
         return SETTLED
     return DOUBTFUL if finding.label is Label.POSSIBLE else FROM_FACTS
