@@ -78,7 +78,8 @@ class Ranks:
     outliers: float = 0.0
 
     def rows(self, steps: int, slow_from: int = 0, slow: float = 1.0) -> Iterator[list[float]]:
-        """Seconds of all ranks, step by step; rank 2 takes `slow` times as long from `slow_from` on."""
+        """Seconds of all ranks, step by step; the last rank but one takes `slow` times as long from
+        `slow_from` on."""
         rng = random.Random(self.seed)
         pace = [1 + rng.uniform(-self.skew, self.skew) for _ in range(self.count)]
         held, times = [0] * self.count, [1.0] * self.count
@@ -91,16 +92,16 @@ class Ranks:
                 if held[rank]:
                     held[rank] -= 1
                     taken *= times[rank]
-                row.append(taken * slow if rank == 2 and slow_from and step >= slow_from else taken)
+                row.append(taken * slow if rank == self.count - 2 and slow_from and step >= slow_from else taken)
             yield row
 
 
-def unseen_ranks(seed: int) -> Ranks:
+def unseen_ranks(seed: int, counts: tuple[int, ...] = (3, 4, 8, 16)) -> Ranks:
     """Healthy ranks of kinds that the thresholds were not set with; seeds of their own."""
     rng = random.Random(50_000 + seed)
     return Ranks(
         seed=50_000 + seed,
-        count=rng.choice((3, 4, 8, 16)),
+        count=rng.choice(counts),
         jitter=rng.choice((0.02, 0.1, 0.3, 0.6)),
         skew=rng.choice((0.0, 0.02, 0.05)),
         outliers=rng.choice((0.0, 0.005, 0.02)),
@@ -142,6 +143,16 @@ def leak(per_step: float, noise: float, seed: int) -> int | None:
         if growth.creep() is not None:
             return step
     return None
+
+
+def slowed(count: int, ratio: float) -> Iterator[str]:
+    """How soon one of `count` ranks is told that becomes slow, at several kinds of noise."""
+    for jitter, outliers in ((0.05, 0.0), (0.2, 0.0), (0.5, 0.0), (0.05, 0.02)):
+        told = [straggler(Ranks(seed, count, jitter, 0.05, outliers), "own", 200, 60, ratio) for seed in range(40)]
+        right = [step - 59 for step in told if step is not None and step >= 60]
+        early = sum(step is not None and step < 60 for step in told)
+        cell = f"{median(right):.0f} steps ({len(right)} of 40)" if right else "never"
+        yield cell + (f", {early} before it" if early else "")
 
 
 def _pausing(seconds: float, announced: bool = False) -> Job:
@@ -203,20 +214,15 @@ def rows() -> Iterator[str]:
     yield "| healthy jobs of 500 steps whose ranks print | jobs | told one rank slower |"
     yield "| --- | --- | --- |"
     for measure, name in (("own", "the time of their own part"), ("data", "their wait for data")):
-        wrong = [straggler(unseen_ranks(seed), measure, 500) is not None for seed in range(100)]
-        yield f"| {name} | {len(wrong)} | {sum(wrong)} |"
-    yield ""
-    yield "| from step 60 on, rank 2 of 4 takes | jitter 5 % | 20 % | 50 % | 5 %, 2 % outliers |"
-    yield "| --- | --- | --- | --- | --- |"
-    for ratio in (1.2, 1.5, 2.0, 3.0, 8.0):
-        cells = []
-        for jitter, outliers in ((0.05, 0.0), (0.2, 0.0), (0.5, 0.0), (0.05, 0.02)):
-            told = [straggler(Ranks(seed, 4, jitter, 0.05, outliers), "own", 160, 60, ratio) for seed in range(40)]
-            right = [step - 59 for step in told if step is not None and step >= 60]
-            early = sum(step is not None and step < 60 for step in told)
-            cell = f"{median(right):.0f} steps ({len(right)} of 40)" if right else "never"
-            cells.append(cell + (f", {early} before it" if early else ""))
-        yield f"| {ratio:g} times as long | " + " | ".join(cells) + " |"
+        for counts, of in (((3, 4, 8, 16), ""), ((2,), ", of two ranks")):
+            wrong = [straggler(unseen_ranks(seed, counts), measure, 500) is not None for seed in range(100)]
+            yield f"| {name}{of} | {len(wrong)} | {sum(wrong)} |"
+    for count, slow in ((4, "rank 2 of 4"), (2, "rank 0 of 2")):
+        yield ""
+        yield f"| from step 60 on, {slow} takes | jitter 5 % | 20 % | 50 % | 5 %, 2 % outliers |"
+        yield "| --- | --- | --- | --- | --- |"
+        for ratio in (1.2, 1.5, 2.0, 3.0, 8.0):
+            yield f"| {ratio:g} times as long | " + " | ".join(slowed(count, ratio)) + " |"
     yield ""
     yield "| steps become slower by | jitter 2 % | 5 % | 10 % | 20 % |"
     yield "| --- | --- | --- | --- | --- |"

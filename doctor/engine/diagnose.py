@@ -41,7 +41,7 @@ def diagnose(store: FactStore, rulebase: RuleBase, asked: frozenset[str] = froze
 
     `asked` are questions that a person had and could not answer: they are not put again.
     """
-    situation = Situation(store, dict(rulebase.events))
+    situation = Situation(store, dict(rulebase.events), rulebase.catalogue)
     usable = [rule for rule in rulebase.rules.values() if rule.status != "deprecated"]
     found, ruled_out = candidates(usable, situation)
     explained = {candidate.rule.id: consequences(candidate, situation, found) for candidate in found}
@@ -92,7 +92,7 @@ def _finding(
         label=_label(candidate.belief, candidate.condition),
         role=role,
         condition=candidate.condition,
-        outcomes=noted(candidate.outcomes, rule.evidence, situation.store),
+        outcomes=noted(candidate.outcomes, rule.evidence, situation.store, situation.catalogue),
         entities=candidate.entities,
         follows=follows(candidate, found, situation) if role is Role.ROOT else (),
         explained_by=folded.get(rule.id),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from doctor.engine.model import Outcome
-from doctor.facts.model import Value
+from doctor.facts.model import FactSpec, Value
 from doctor.facts.store import FactStore
 from doctor.rulebase.model import Text
 from doctor.rulebase.truth import Truth
@@ -17,31 +18,39 @@ _NAME = re.compile(r"\{(?P<name>[\w.]+)(?::(?P<form>\w+))?\}")
 _UNLIMITED = 2**63
 
 
-def noted(outcomes: tuple[Outcome, ...], templates: Mapping[str, Text], store: FactStore) -> tuple[Outcome, ...]:
+def noted(
+    outcomes: tuple[Outcome, ...],
+    templates: Mapping[str, Text],
+    store: FactStore,
+    catalogue: Mapping[str, FactSpec] = MappingProxyType({}),
+) -> tuple[Outcome, ...]:
     """`outcomes` with the note of each signal that holds; a note that lacks a value is left out.
 
     A name is a field of the signal's first event, or a fact of the first entity that the signal found, else of the job.
+    The `catalogue` has the words for values that are none.
     """
     return tuple(
-        replace(outcome, note=_in_both(templates[outcome.signal], outcome, store))
+        replace(outcome, note=_in_both(templates[outcome.signal], outcome, store, catalogue))
         if outcome.truth is Truth.TRUE and outcome.signal in templates
         else outcome
         for outcome in outcomes
     )
 
 
-def _in_both(text: Text, outcome: Outcome, store: FactStore) -> Text:
-    return Text(_filled(text.en, outcome, store), _filled(text.zh, outcome, store))
+def _in_both(text: Text, outcome: Outcome, store: FactStore, catalogue: Mapping[str, FactSpec]) -> Text:
+    return Text(*(_filled(text.get(lang), lang, outcome, store, catalogue) for lang in ("en", "zh")))
 
 
-def _filled(template: str, outcome: Outcome, store: FactStore) -> str:
+def _filled(template: str, lang: str, outcome: Outcome, store: FactStore, catalogue: Mapping[str, FactSpec]) -> str:
     parts: list[str] = []
     end = 0
     for match in _NAME.finditer(template):
         value = _value(match["name"], outcome, store)
         if value is None or value == ():
             return ""
-        parts += [template[end : match.start()], _shown(value, match["form"] or "")]
+        spec = catalogue.get(match["name"])
+        words = spec.words.get(value, {}) if spec is not None and isinstance(value, str) else {}
+        parts += [template[end : match.start()], words.get(lang) or _shown(value, match["form"] or "")]
         end = match.end()
     return "".join([*parts, template[end:]])[:LONGEST]
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any
 
-from doctor.facts.model import Event, EventSpec, Fact, Source
+from doctor.facts.model import Event, EventSpec, Fact, FactSpec, Source
 from doctor.facts.store import FactStore
 from doctor.rulebase.expression import reads
 from doctor.rulebase.truth import Truth
@@ -96,8 +97,10 @@ class Seen:
 class Situation:
     """A fact store with what the engine asks of it over and over, computed once."""
 
-    def __init__(self, store: FactStore, specs: dict[str, EventSpec]) -> None:
-        self.store, self.specs = store, specs
+    def __init__(
+        self, store: FactStore, specs: dict[str, EventSpec], catalogue: Mapping[str, FactSpec] = MappingProxyType({})
+    ) -> None:
+        self.store, self.specs, self.catalogue = store, specs, catalogue
         self.logs_read = bool(store.events()) or store.get("log.files") is not None
         self.follow_ons = tuple(name for name, spec in specs.items() if spec.follows and store.events(name))
         self.seen: dict[tuple[object, ...], Seen] = {}

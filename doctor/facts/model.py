@@ -117,7 +117,8 @@ class EventSpec:
 
 @dataclass(frozen=True, slots=True)
 class FactSpec:
-    """One line of the catalogue: what a fact name means, and who can supply it."""
+    """One line of the catalogue: what a fact name means, and who can supply it. `words` are how its values are said, by
+    value and language; one that is not among them is said as it stands."""
 
     name: str
     type: str
@@ -125,6 +126,7 @@ class FactSpec:
     scope: Scope
     meaning: str
     providers: tuple[str, ...] = ()
+    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def fact_spec(catalogue: Mapping[str, FactSpec], name: str) -> FactSpec | None:

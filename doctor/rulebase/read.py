@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from doctor.facts.model import EventSpec, FactSpec, Scope, Symptom
@@ -20,6 +21,7 @@ from doctor.rulebase.model import (
     Rule,
     Severity,
     Signal,
+    Text,
 )
 
 RULE_KEYS = (
@@ -167,7 +169,7 @@ def _event(name: str, node: Node) -> EventSpec:
 def read_catalogue(data: Any) -> dict[str, FactSpec]:
     """The facts of one file of the catalogue."""
     document = Node(data or {})
-    keys = ("type", "unit", "scope", "meaning", "providers")
+    keys = ("type", "unit", "scope", "meaning", "providers", "words")
     return {name: _fact(name, document.node(name, keys)) for name in document.data}
 
 
@@ -184,7 +186,13 @@ def _fact(name: str, node: Node) -> FactSpec:
         scope=Scope(node.choice("scope", list(Scope), "job")),
         meaning=node.string("meaning"),
         providers=node.strings("providers"),
+        words={value: {"en": text.en, "zh": text.zh} for value, text in _words(node.node("words"))},
     )
+
+
+def _words(node: Node) -> Iterator[tuple[str, Text]]:
+    for value in node.data:
+        yield value, node.need_text(value)
 
 
 def read_causes(data: Any) -> dict[str, Cause]:

@@ -6,7 +6,7 @@ import pytest
 
 from doctor.engine.evidence import noted
 from doctor.engine.model import Outcome
-from doctor.facts.model import Event, Fact, Source, Value
+from doctor.facts.model import Event, Fact, FactSpec, Scope, Source, Value
 from doctor.facts.store import FactStore
 from doctor.rulebase.model import Text
 from doctor.rulebase.truth import Truth
@@ -52,6 +52,15 @@ def test_the_fact_is_that_of_the_place_found() -> None:
     assert note("{x.y}", *facts, entities=("node:b",)) == "new"
     assert note("{x.y}", *facts) == ""
     assert note("{x.y}", facts[0]) == "old"
+
+
+def test_a_value_that_stands_for_something_is_said_in_the_language_of_the_report() -> None:
+    words = {"waits": {"en": "waiting for data", "zh": "等待数据"}}
+    catalogue = {"x.y": FactSpec("x.y", "str", "1", Scope.JOB, "", words=words)}
+    outcome, text = Outcome("s", Truth.TRUE, 1.0, ""), Text("slow: {x.y}", "慢：{x.y}")
+    for value, shown in (("waits", ("slow: waiting for data", "慢：等待数据")), ("eth0", ("slow: eth0", "慢：eth0"))):
+        note = noted((outcome,), {"s": text}, FactStore([Fact("x.y", value)]), catalogue)[0].note
+        assert (note.get("en"), note.get("zh")) == shown
 
 
 def test_no_note_without_its_values_or_for_what_does_not_hold() -> None:

@@ -30,7 +30,7 @@ GIVES = (
     *("live.memory_creep", "live.memory_used", "live.memory_gained", "live.memory_limit"),
     *("live.host_memory_creep", "live.host_memory_used", "live.host_memory_gained", "live.memory_steps_left"),
     *("live.memory_time_left", "live.host_memory_steps_left", "live.host_memory_time_left"),
-    *("live.slow_rank", "live.slow_rank_ratio", "live.slow_rank_of", "live.lockstep"),
+    *("live.slow_rank", "live.slow_of_two", "live.slow_rank_ratio", "live.slow_rank_of", "live.lockstep"),
 )
 NCCL, OTHERS = 600.0, 1800.0
 """Seconds. Time-outs of process groups unless set: NCCL (torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp,

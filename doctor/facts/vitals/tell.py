@@ -28,6 +28,9 @@ MOST_TIMES = 1000.0
 """More is not told: the others take no time at all."""
 BLOCKS = (16, 64)
 """Steps whose medians are compared: few tell soon, many tell what lies within the noise of few."""
+OF_TWO = 1.4
+"""Of two ranks none is the usual one: the slower one is told from this many times the time of the other on, by the
+median of every block of the longest stretch that is compared."""
 TIMED = {"data": "waiting for data", "compute": "forward pass", "own": "step"}
 """What ranks print of their own, the most telling first: all wait for the slowest, so whole steps are mostly alike."""
 
@@ -124,6 +127,39 @@ def straggler(streams: Sequence[Stream]) -> Iterator[Fact]:
             yield fact("live.slow_rank_ratio", round(min(ratio, MOST_TIMES), 2), where, sources)
             yield fact("live.slow_rank_of", name, where, sources)
             return
+    yield from _of_two(ranked)
+
+
+def _of_two(ranked: Mapping[int, Stream]) -> Iterator[Fact]:
+    """The slower one of two ranks, where it is so for long."""
+    if len(ranked) != 2:
+        return
+    for measure, name in TIMED.items():
+        if (found := slower_of_two(ranked, measure)) is not None:
+            rank, ratio = found
+            where, sources = f"rank:{rank}", [ranked[rank].last]
+            yield fact("live.slow_of_two", True, where, sources)
+            yield fact("live.slow_rank_ratio", round(min(ratio, MOST_TIMES), 2), where, sources)
+            yield fact("live.slow_rank_of", name, where, sources)
+            return
+
+
+def slower_of_two(ranked: Mapping[int, Stream], measure: str) -> tuple[int, float] | None:
+    """The rank and its ratio to the other one: of one noisy measure, in all blocks of the stretch alike."""
+    longest = BLOCKS[-1]
+    own = {rank: list(getattr(stream.trends, measure))[-longest:] for rank, stream in ranked.items()}
+    if any(len(values) < longest for values in own.values()):
+        return None
+    slow, quick = sorted(own, key=lambda rank: median(own[rank]), reverse=True)
+    most, usual = median(own[slow]), median(own[quick])
+    steps = ranked[slow].trends.own
+    if measure == "data" and (not steps or most - usual < PART * median(steps)):
+        return None
+    parts = range(0, longest, BLOCK)
+    if any(median(own[slow][at : at + BLOCK]) < OF_TWO * median(own[quick][at : at + BLOCK]) for at in parts):
+        return None
+    errs = max(1.2533 * spread(values) / longest**0.5 for values in own.values())
+    return (slow, most / usual if usual > 0 else MOST_TIMES) if most > usual + APART * errs else None
 
 
 def lockstep(entity: str, streams: Sequence[Stream]) -> Iterator[Fact]:

@@ -151,11 +151,19 @@ def test_a_rank_that_prints_no_more_while_others_go_on() -> None:
     assert not any(name == "live.rank_silence" for name, _ in stalled_ranks({0: 300, 1: 295}, seconds=1.0))
 
 
-def timed(slow: dict[int, float], field: str = "data_time_s", ranks: int = 4) -> Known:
+def timed(
+    slow: dict[int, float],
+    field: str = "data_time_s",
+    ranks: int = 4,
+    steps: int = 39,
+    since: int = 0,
+    late: dict[int, float] | None = None,
+) -> Known:
+    """Steps of ranks that take `slow`, and `late` from step `since` on."""
     vitals = Vitals()
-    for number in range(1, 40):
+    for number in range(1, steps + 1):
         for rank in range(ranks):
-            own = slow.get(rank, 1.0)
+            own = (late or {}).get(rank, slow.get(rank, 1.0)) if since and number > since else slow.get(rank, 1.0)
             fields: dict[str, Value] = {"step": number, "step_time_s": 2.0, field: own * (1 + 0.01 * (number % 3))}
             vitals.see([event("progress.step", number, f"rank{rank}.log", rank, **fields)], 2.0 * number)
     return known(list(vitals.facts(80.0)))
@@ -172,8 +180,25 @@ def test_ranks_that_do_not_differ_by_much_or_differ_all(times: dict[int, float])
     assert not any(name == "live.slow_rank" for name, _ in timed(times))
 
 
-def test_two_ranks_have_no_usual_time() -> None:
-    assert not any(name == "live.slow_rank" for name, _ in timed({0: 0.1, 1: 1.5}, ranks=2))
+def test_of_two_ranks_none_is_the_usual_one() -> None:
+    assert not any(name.startswith("live.slow") for name, _ in timed({0: 0.1, 1: 1.5}, ranks=2))
+    facts = timed({0: 0.1, 1: 1.5}, ranks=2, steps=70)
+    assert {where for name, where in facts if name == "live.slow_of_two"} == {"rank:1"}
+    assert facts["live.slow_rank_of", "rank:1"] == "waiting for data"
+    assert not any(name == "live.slow_rank" for name, _ in facts)
+
+
+@pytest.mark.parametrize("field", ["data_time_s", "step_time_s"])
+def test_two_ranks_that_differ_by_little_or_for_a_while(field: str) -> None:
+    assert not any(name == "live.slow_of_two" for name, _ in timed({0: 1.0, 1: 1.3}, field, ranks=2, steps=100))
+    recent = timed({0: 1.0, 1: 1.0}, field, ranks=2, steps=100, since=60, late={1: 1.9})
+    assert not any(name == "live.slow_of_two" for name, _ in recent)
+    long = timed({0: 1.0, 1: 1.0}, field, ranks=2, steps=130, since=60, late={1: 1.9})
+    assert long["live.slow_of_two", "rank:1"] is True
+
+
+def test_waiting_for_data_that_costs_two_ranks_nothing() -> None:
+    assert not any(name == "live.slow_of_two" for name, _ in timed({0: 0.001, 1: 0.05}, ranks=2, steps=100))
 
 
 def test_memory_that_creeps_on_one_rank_and_when_it_is_full() -> None:
