@@ -9,9 +9,14 @@ from doctor.facts.derive.oom_site import entity_of
 from doctor.facts.model import Event, Fact
 from doctor.facts.store import FactStore
 
-KILLS = ("host.oom_killer", "host.oom_scheduler", "ray.oom", "host.sigkill", "python.host_memory_error")
+TELLING = ("host.oom_killer", "host.oom_scheduler", "ray.oom", "python.host_memory_error")
+"""Who says that memory was the reason; SIGKILL alone does not."""
+KILLS = (*TELLING, "host.sigkill")
 NEEDS = (*(f"event:{name}" for name in KILLS), "config.params", "event:dataloader.worker_killed")
-GIVES = ("hostmem.kills", "hostmem.phase", "hostmem.killed_rss", "hostmem.rss_is_model", "hostmem.killed_python")
+GIVES = (
+    *("hostmem.kills", "hostmem.told", "hostmem.phase"),
+    *("hostmem.killed_rss", "hostmem.rss_is_model", "hostmem.killed_python"),
+)
 
 PHASE_ORDER = ("start", "launch", "init", "load", "training", "eval", "save", "exit")
 MODEL_SHARES = ((0.7, 1.6), (1.7, 2.6))
@@ -25,6 +30,8 @@ def derive(store: FactStore) -> Iterable[Fact]:
             kills.setdefault(entity_of(event), []).append(event)
     for entity, events in kills.items():
         yield fact("hostmem.kills", len(events), entity, events[0])
+        if telling := [event for event in events if event.name in TELLING]:
+            yield fact("hostmem.told", True, entity, telling[0])
         yield from _phase(entity, events, store)
         yield from _size(entity, events, store)
 

@@ -238,6 +238,15 @@ def test_a_killed_process_as_large_as_the_model() -> None:
     assert found["hostmem.killed_python"] is True
 
 
+def test_a_kill_alone_does_not_say_that_memory_was_the_reason() -> None:
+    def told_by(name: str) -> object:
+        store = FactStore([], [Event(name, Source("log", "job.log", 9, ""), {})])
+        return {fact.name: fact.value for fact in host_memory.derive(store)}.get("hostmem.told")
+
+    assert told_by("host.sigkill") is None
+    assert told_by("ray.oom") is True
+
+
 def test_a_process_on_gpu_0_and_on_its_own_gpu() -> None:
     pids = {0: (10, 11, 12), 1: (11,), 2: (12,)}
     facts = [Fact("gpu.process_pids", found, f"gpu:n1/{index}") for index, found in pids.items()]
