@@ -11,7 +11,7 @@ from doctor.engine.model import Finding, NextStep
 from doctor.facts.model import Event, Source, Value
 from doctor.facts.ranks import MOST_NAMES, ranges
 from doctor.facts.said import words
-from doctor.messages import say, say_count
+from doctor.messages import TEXTS, say, say_count
 from doctor.messages_probes import translated
 from doctor.rulebase.model import Remedy, Rule, Severity
 from doctor.rulebase.names import meaning_of
@@ -192,8 +192,14 @@ def step_text(step: NextStep, report: Report, lang: str) -> str:
     how = step.how_zh if lang == "zh" and step.how_zh else step.how
     if step.asks:
         return how
-    name = step.id.partition(":")[2].replace("_", " ") or step.id
+    name = step_name(step.id, lang)
     return say(lang, "next.step", name=name, how=how) if how else name
+
+
+def step_name(step: str, lang: str) -> str:
+    """What a step is called; a command that a rule writes out is its own name."""
+    name = step.partition(":")[2]
+    return say(lang, f"next.{name}") if f"next.{name}" in TEXTS else name or step
 
 
 def choices(step: NextStep, report: Report, lang: str) -> list[tuple[str, str]]:
