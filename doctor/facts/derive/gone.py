@@ -10,7 +10,10 @@ from doctor.facts.store import FactStore
 
 TIMED_OUT = "gloo.timeout"
 LOST = (TIMED_OUT, "gloo.peer_closed", "nccl.remote_closed")
-NEEDS = (*(f"event:{name}" for name in LOST), "config.world_size")
+REPORTED = "torch.reported_rank"
+"""The launcher names all ranks of its node that failed, also those that it ended itself."""
+
+NEEDS = (*(f"event:{name}" for name in (*LOST, REPORTED)), "config.world_size")
 GIVES = ("failure.gone", "failure.awaited", "failure.peers")
 MOST = 1 << 17
 FEWEST = 3
@@ -43,12 +46,15 @@ def derive(store: FactStore) -> Iterator[Fact]:
 
 
 def _ranks(store: FactStore, run: str) -> set[int]:
-    """All ranks of the job: as configured, else those seen in its logs if none is left out."""
+    """All ranks of the job: as configured, else those seen in its logs if none is left out, but for one that the
+    launcher need not name, since it ended well."""
     world = store.get("config.world_size")
     seen = {event.rank for event in store.events() if event.run == run and event.rank is not None}
     if world is not None and isinstance(world.value, int) and 0 < world.value <= MOST:
         return set(range(world.value)) | seen
-    return seen if seen == set(range(len(seen))) else set()
+    every = set(range(max(seen, default=-1) + 1)) if max(seen, default=0) < MOST else set()
+    reported = any(event.run == run for event in store.events(REPORTED))
+    return every if seen == every or reported else set()
 
 
 def _failed(store: FactStore) -> set[int]:

@@ -46,6 +46,13 @@ def test_a_rank_that_never_printed_is_known_by_the_size_of_the_job() -> None:
     assert ("failure.gone", "rank:2") in {(fact.name, fact.entity) for fact in derive(store)}
 
 
+def test_a_rank_that_never_printed_is_the_one_that_the_launcher_does_not_report() -> None:
+    quiet = [event for event in STEPS if event.rank != 2]
+    reported = [seen("torch.reported_rank", rank, 9, follows=True) for rank in (0, 1, 3)]
+    assert gone(*quiet, *CLOSED, *reported) == {"rank:2": True}
+    assert gone(*quiet, *CLOSED[:2], *reported) == {}  # rank 3 may be it as well
+
+
 def test_words_of_nobody_may_be_those_of_the_rank_that_seems_silent() -> None:
     nobody = Event("gloo.peer_closed", Source("log", "job.log", 7, "peer closed, port 4"), {"follows": True})
     assert gone(*STEPS, *CLOSED, nobody) == {}
