@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -23,10 +22,7 @@ needs_torch = pytest.mark.skipif(not PYTHON, reason="torch is not installed, and
 def run_job(folder: Path, *options: str, ranks: int = 2) -> subprocess.CompletedProcess[str]:
     """Runs it to its end; what it records lies in `folder`."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PDOCTOR_RECORD": str(folder), "OMP_NUM_THREADS": "1"}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [PYTHON, "-m", "torch.distributed.run", "--nproc-per-node", str(ranks), "--master-port", str(port)]
+    command = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
     command += [str(JOB), *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=240, env=environment, check=False)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+
+from tests.sockets import free_port
+from tests.standing import wait_until_they_stand
 
 PYTHON = os.environ.get("PDOCTOR_TEST_PYTHON") or (sys.executable if find_spec("torch") else "")
 RANKS = 4
@@ -103,10 +105,8 @@ class Running:
 
 @contextmanager
 def job(folder: Path, how: str, torchrun: bool = True, ranks: int = RANKS) -> Iterator[Running]:
-    """A job whose rank 2 does `how` at its third step; nothing of it is left afterwards."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        running = Running(free.getsockname()[1], folder)
+    """A job whose rank 2 does `how` at its third step, once it stands; nothing of it is left afterwards."""
+    running = Running(free_port(), folder)
     script = folder / "train.py"
     script.write_text(TRAIN)
     settings = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
@@ -125,6 +125,8 @@ def job(folder: Path, how: str, torchrun: bool = True, ranks: int = RANKS) -> It
                 place = {"MASTER_ADDR": "127.0.0.1", "WORLD_SIZE": "4", "LOCAL": "0", "MASTER_PORT": str(running.port)}
                 running.processes.append(_start([PYTHON, str(script), how], folder, {**settings, **place}, log))
             _wait_until(lambda: running.log.read_bytes().count(b"ready") >= ranks, running)
+            if how != "healthy":
+                wait_until_they_stand(running.pids, polling=int(how == "gone"))  # rank 0, for who comes to its store
             yield running
         finally:
             for process in running.processes:

@@ -19,13 +19,14 @@ from doctor.session.node import look, read_node
 from probes.node import environment, job
 from probes.node.interface.host import Host, this_host
 from tests.probes.node.hosts import gaps, known, places, texts
+from tests.standing import wait_until_they_stand
 
 TRAIN = """
 import os, sys, time
 print("[rank%s]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.75 GiB." % os.environ["RANK"], flush=True)
 if os.fork() == 0:
-    time.sleep(60)  # a worker of the data loader
-time.sleep(60)
+    time.sleep(600)  # a worker of the data loader
+time.sleep(600)
 """
 
 
@@ -48,9 +49,11 @@ def host(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[H
                 command, cwd=tmp_path, env={**os.environ, **place, **own}, stdout=log, start_new_session=True
             )
             started.append(process)
-        until = time.monotonic() + 20
-        while not all((tmp_path / f"rank{n}.log").stat().st_size for n in range(2)) and time.monotonic() < until:
+        until = time.monotonic() + 60
+        while not all((tmp_path / f"rank{n}.log").stat().st_size for n in range(2)):
+            assert time.monotonic() < until, "the ranks do not start"
             time.sleep(0.02)
+        wait_until_they_stand(lambda: [process.pid for process in started])
         root = tmp_path_factory.mktemp("root")
         (root / "proc").mkdir()
         (root / tmp_path.parts[1]).symlink_to(Path(*tmp_path.parts[:2]))

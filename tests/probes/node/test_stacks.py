@@ -24,6 +24,7 @@ from probes.node.interface.processes import Rank, ranks_here
 from probes.node.interface.py_spy import find
 from tests.probes.node.hosts import gaps, host_of, known
 from tests.probes.node.hung import PYTHON, job
+from tests.standing import wait_until_they_stand
 
 NOBODY = Rank(0, 0, 0, None, {}, (PYTHON,))
 needs_torch = pytest.mark.skipif(not PYTHON, reason="torch is not installed, and it makes the ranks")
@@ -49,7 +50,6 @@ def seen(name: str) -> Report:
 )
 def test_the_rank_that_the_others_wait_for_is_named(how: str, rule: str, place: str, tmp_path: Path) -> None:
     with job(tmp_path, how) as running:
-        time.sleep(1.0)
         report = seen(running.name)
     (root,) = report.diagnosis.roots
     assert (root.rule.id, root.entities) == (rule, ("rank:2",))
@@ -78,7 +78,6 @@ def test_a_rank_that_was_killed_is_named_while_the_others_wait_for_it(tmp_path: 
 @needs_py_spy
 def test_ranks_that_a_script_forks_are_found_by_their_connections(tmp_path: Path) -> None:
     with job(tmp_path, "forks", torchrun=False) as running:
-        time.sleep(1.0)
         host = replace(this_host(), pid=running.processes[0].pid)
         report = judge(read_node(look(host, ["job", "stacks"]), load_rulebase()), Answers())
     assert report.store.get("job.ranks_here").value == (0, 1, 2, 3)  # type: ignore[union-attr]
@@ -93,7 +92,6 @@ def test_of_two_jobs_the_one_that_hangs_is_told_from_the_one_that_runs(tmp_path:
     first, second = tmp_path / "runs", tmp_path / "hangs"
     first.mkdir(), second.mkdir()
     with job(first, "healthy", ranks=2) as runs, job(second, "data") as hangs:
-        time.sleep(1.0)
         names = {one.name: one.ranks for one in jobs_on(this_host())}
         assert (names[runs.name], names[hangs.name]) == (2, 4)
         (rank, _) = ranks_here(replace(this_host(), job=runs.name)).job
@@ -148,6 +146,24 @@ def test_another_failure_is_told_in_its_own_words(tmp_path: Path) -> None:
     assert "Failed to find a python interpreter" in gaps(stacks.probe(host))["stack.frames"]
 
 
+def test_a_rank_is_looked_at_twice_however_late_the_second_look_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a single look one that runs cannot be told from one that stands."""
+    looks: list[str] = []
+
+    def moves(command: object, seconds: float) -> Ran:
+        looks.append("step" if looks else "load")
+        frame = {"name": looks[-1], "filename": "/job/train.py", "short_filename": "train.py", "line": len(looks)}
+        thread = {"pid": 71, "thread_id": 1, "thread_name": "MainThread", "os_thread_id": 71, "frames": [frame]}
+        return Ran(0, json.dumps([{**thread, "active": True, "owns_gil": True, "process_info": None}]), "")
+
+    monkeypatch.setattr(stacks, "LATE", -3600.0)
+    found = known(stacks.probe(replace(refusing(tmp_path, ""), run=moves)))
+    assert looks == ["load", "step"]
+    assert (found["stack.verdict", "job"], found["stack.moved", "rank:0"]) == ("running", True)
+
+
 def test_without_a_job_nothing_is_said_of_stacks(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     assert list(stacks.probe(Host("n1", tmp_path))) == []
@@ -156,12 +172,12 @@ def test_without_a_job_nothing_is_said_of_stacks(tmp_path: Path) -> None:
 @needs_py_spy
 def test_a_single_process_waits_for_nobody(tmp_path: Path) -> None:
     place = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_PORT": "1"}
-    program = "import time\ndef sleeps():\n    time.sleep(60)\nsleeps()\n"
+    program = "import time\ndef sleeps():\n    time.sleep(600)\nsleeps()\n"
     (tmp_path / "train.py").write_text(program)
     command = [sys.executable, "train.py"]
     process = subprocess.Popen(command, cwd=tmp_path, env={**os.environ, **place}, start_new_session=True)
     try:
-        time.sleep(1.0)
+        wait_until_they_stand(lambda: [process.pid])
         found = known(stacks.probe(replace(this_host(), pid=process.pid)))
     finally:
         process.kill()

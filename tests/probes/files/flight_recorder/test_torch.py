@@ -6,14 +6,28 @@ import importlib.util
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from probes.files.flight_recorder import is_dump, read_dumps
 from tests.probes.files.flight_recorder import torch_job
+from tests.standing import wait_until_they_stand
 
 pytestmark = pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="PyTorch is not installed")
+
+
+PATIENCE = 240.0
+
+
+def wait_for(jobs: Sequence[subprocess.Popen[bytes]], folder: Path, name: str) -> None:
+    """Waits until every process that is there has made its file of that name."""
+    end = time.monotonic() + PATIENCE
+    while not all(job.poll() is not None or (folder / f"{name}_{rank}").exists() for rank, job in enumerate(jobs)):
+        assert time.monotonic() < end, name
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(
@@ -36,8 +50,18 @@ def test_real_processes_that_go_wrong(tmp_path: Path, scenario: str, verdict: st
         subprocess.Popen([*command, str(rank), str(tmp_path / "store"), str(tmp_path)], env=environment)
         for rank in range(torch_job.WORLD)
     ]
-    for job in jobs:
-        job.wait(timeout=180)
+    try:
+        wait_for(jobs, tmp_path, "begun")
+        wait_until_they_stand(lambda: [job.pid for job in jobs if job.poll() is None])
+        (tmp_path / "dump").touch()
+        wait_for(jobs, tmp_path, "dumped")
+        (tmp_path / "leave").touch()
+        for job in jobs:
+            job.wait(timeout=PATIENCE)
+    finally:
+        for job in jobs:
+            job.kill()
+            job.wait()
     for name in ("comm_lib_trace_rank_*", "fr_rank_*.json"):
         paths = sorted(tmp_path.glob(name))
         if not paths:

@@ -1,6 +1,8 @@
 """Four processes of PyTorch over Gloo that make a few collectives, go wrong as they are told, and dump what they recorded.
 
-Run as `python torch_job.py SCENARIO RANK STORE FOLDER`; STORE is a file that all processes meet at.
+Run as `python torch_job.py SCENARIO RANK STORE FOLDER`; STORE is a file that all processes meet at. Each makes a file
+`begun_RANK` in FOLDER before it goes wrong, dumps when there is a file `dump`, and ends when there is one called `leave`:
+peers see a process that ends, and would dump something else.
 """
 
 from __future__ import annotations
@@ -13,23 +15,24 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
-WORLD, DUMP_AFTER = 4, 5.0
+WORLD = 4
 
 
 def main(scenario: str, rank: int, store: str, folder: Path) -> None:
     import torch
     import torch.distributed as dist
 
-    dist.init_process_group("gloo", f"file://{store}", timedelta(seconds=60), WORLD, rank)
+    dist.init_process_group("gloo", f"file://{store}", timedelta(seconds=600), WORLD, rank)
     pairs = [dist.new_group([0, 1], group_desc="tp"), dist.new_group([2, 3], group_desc="tp")]
     x = torch.ones(4, 8)
     for _ in range(2):
         dist.all_reduce(x)
         dist.all_reduce(x, group=pairs[rank // 2])
     threading.Thread(target=dump, args=(rank, folder), daemon=True).start()
+    (folder / f"begun_{rank}").touch()
     with suppress(RuntimeError):
         go_wrong(scenario, rank, x, pairs)
-    time.sleep(60)
+    time.sleep(600)
 
 
 def go_wrong(scenario: str, rank: int, x: object, pairs: list[object]) -> None:
@@ -68,12 +71,18 @@ def go_wrong(scenario: str, rank: int, x: object, pairs: list[object]) -> None:
 def dump(rank: int, folder: Path) -> None:
     from torch._C import _distributed_c10d as c10d
 
-    time.sleep(DUMP_AFTER)
+    wait_for(folder / "dump")
     (folder / f"comm_lib_trace_rank_{rank}").write_bytes(c10d._dump_fr_trace(True, True, False))
     text = c10d._dump_fr_trace_json(True, False)
     (folder / f"fr_rank_{rank}.json").write_bytes(text if isinstance(text, bytes) else text.encode())
-    time.sleep(DUMP_AFTER)  # peers see a process that ends, and would dump something else
+    (folder / f"dumped_{rank}").touch()
+    wait_for(folder / "leave")
     os._exit(0)
+
+
+def wait_for(path: Path) -> None:
+    while not path.exists():
+        time.sleep(0.05)
 
 
 if __name__ == "__main__":
