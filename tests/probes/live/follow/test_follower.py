@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -30,14 +31,20 @@ def log(tmp_path: Path) -> Iterator[Path]:
 def test_every_line_of_a_writer_that_rotates_is_read_once(log: Path, how: str) -> None:
     lines = 6000 if how != "truncate" else 2000
     follower = Follower(Files([str(log)]), time.time)
-    writer = subprocess.Popen([sys.executable, str(WRITER), str(log), str(lines), how])
-    data, over = b"", False
+    writer = subprocess.Popen([sys.executable, str(WRITER), str(log), str(lines), how], stdin=subprocess.PIPE)
+    assert writer.stdin is not None
+    data, over, cuts = b"", False, 0
     while not over:
         over = writer.poll() is not None
         turn = follower.turn()
         over = over and not turn.more and not turn.pieces
         data += b"".join(piece.data for piece in turn.pieces)
+        if how == "truncate" and b"line %08d of the log\n" % (400 * cuts + 400) in data:
+            cuts += 1
+            with suppress(BrokenPipeError):
+                os.write(writer.stdin.fileno(), b"\n")
         time.sleep(0.01)
+    writer.stdin.close()
     follower.close()
     assert writer.returncode == 0
     assert data.replace(b"\0", b"").splitlines() == [b"line %08d of the log" % n for n in range(lines)]

@@ -1,4 +1,7 @@
-"""Writes numbered lines to a log and rotates it, as a process of its own: `python writer.py PATH LINES HOW`."""
+"""Writes numbered lines to a log and rotates it, as a process of its own: `python writer.py PATH LINES HOW`.
+
+What is not read when a file is cut is lost to everybody: before each cut it waits for a byte on its standard input.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def main(path: str, lines: int, how: str) -> None:
             file.close()
             file = open(path, "ab", buffering=0)  # noqa: SIM115
         if number and number % 400 == 0 and how == "truncate":
-            time.sleep(0.3)  # what is not read when a file is cut is lost to everybody
+            sys.stdin.buffer.read(1)
             file.truncate(0)
     file.close()
 
