@@ -22,8 +22,11 @@ from doctor.session.inputs import InputError
 from doctor.session.node import Outcome, ProbeSpec
 from doctor.session.report import Report
 from tests.probes.node.gpus import library, table
+from tests.sockets import free_port
 
 PDOCTOR = f"{sys.executable} -m doctor"
+PATIENCE = 200
+"""Seconds that a host which answers is given, however busy this machine is."""
 REPOSITORY = Path(__file__).parents[2]
 
 
@@ -37,7 +40,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         'while [ "$1" != "--" ]; do shift; done; shift; host=$1; shift\n'
         "case $host in\n"
         'gone) echo "ssh: connect to host gone port 22: No route to host" >&2; exit 255;;\n'
-        "slow) sleep 60;;\n"
+        "slow) sleep 600;;\n"
         "talks) echo hello; exit 0;;\n"
         "bare) exec sh -c no-such-pdoctor;;\n"
         "esac\n"
@@ -73,7 +76,7 @@ def test_the_node_with_another_driver_is_named(shell: str, tmp_path: Path, monke
         made = table(folder, {"driver": "535.129.03"} if host == "n3" else {})
         (tmp_path / "tables").mkdir(exist_ok=True)
         made.rename(tmp_path / "tables" / host)
-    answers = ask(["n1", "n2", "n3"], reach(shell), tmp_path)
+    answers = ask(["n1", "n2", "n3"], reach(shell, seconds=PATIENCE), tmp_path)
     assert [answer.reason for answer in answers] == ["", "", ""]
     report = report_of(answers)
     (root,) = (root for root in report.diagnosis.roots if root.rule.id == "LCH013")
@@ -83,11 +86,12 @@ def test_the_node_with_another_driver_is_named(shell: str, tmp_path: Path, monke
 
 
 def test_hosts_that_do_not_answer_are_said_and_the_others_judged(shell: str, tmp_path: Path) -> None:
-    begin = time.monotonic()
-    answers = ask(["gone", "slow", "bare", "talks", "n1"], reach(shell, seconds=20), tmp_path)
-    assert time.monotonic() - begin < 40
+    (alone,) = ask(["n1"], reach(shell, seconds=PATIENCE), tmp_path)
+    seconds = round(5 + 4 * alone.seconds)  # what a host that answers needs here and now
+    answers = ask(["gone", "slow", "bare", "talks", "n1"], reach(shell, seconds=seconds), tmp_path)
+    assert all(answer.seconds < 2 * seconds for answer in answers)
     reasons = {answer.host: answer.reason for answer in answers}
-    assert "No route to host" in reasons["gone"] and "no answer within 20 s" in reasons["slow"]
+    assert "No route to host" in reasons["gone"] and f"no answer within {seconds} s" in reasons["slow"]
     assert "--remote-command" in reasons["bare"] and "hello" in reasons["talks"] and not reasons["n1"]
     report = report_of(answers)
     assert [note.path for note in report.notes if note.key == "hosts.silent"] == ["gone", "slow", "bare", "talks"]
@@ -104,19 +108,19 @@ def test_nodes_of_a_slurm_job_are_asked_through_srun(tmp_path: Path, monkeypatch
         '#!/bin/sh\ntest "$1 $2" = "--jobid=7 --nodelist=n1" && shift 2 && exec "$@"\necho no >&2; exit 1\n'
     )
     program.chmod(0o755)
-    answers = ask(["n1", "n2"], Reach((str(program),), PDOCTOR, seconds=30, slurm="7"), tmp_path)
+    answers = ask(["n1", "n2"], Reach((str(program),), PDOCTOR, seconds=PATIENCE, slurm="7"), tmp_path)
     assert [answer.reason for answer in answers] == ["", "no"]
 
 
 def test_a_slow_host_leaves_nothing_running(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     shell = tmp_path / "shell"
-    shell.write_text(f"#!/bin/sh\nsleep 50 & echo $! > {mark}; wait\n")
+    shell.write_text(f"#!/bin/sh\nsleep 3600 & echo $! > {mark}; wait\n")
     shell.chmod(0o755)
-    (answer,) = ask(["n1"], Reach((str(shell),), seconds=1.5), tmp_path)
+    (answer,) = ask(["n1"], Reach((str(shell),), seconds=4), tmp_path)
     assert "no answer" in answer.reason
     status = Path(f"/proc/{mark.read_text().strip()}/status")
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while status.exists() and "zombie" not in status.read_text() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not status.exists() or "zombie" in status.read_text()
@@ -191,7 +195,7 @@ def sshd(tmp_path: Path) -> Iterator[str]:
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / name)], check=True)
     if os.getuid() == 0:
         Path("/run/sshd").mkdir(exist_ok=True)
-    port = 20_000 + os.getpid() % 20_000
+    port = free_port()
     options = [
         f"Port={port}", "ListenAddress=127.0.0.1", f"HostKey={tmp_path / 'host'}", "PidFile=none", "StrictModes=no",
         f"AuthorizedKeysFile={tmp_path / 'user.pub'}", "UsePAM=no", "PasswordAuthentication=no", "PermitRootLogin=yes",
@@ -207,13 +211,13 @@ def sshd(tmp_path: Path) -> Iterator[str]:
     known.write_text(f"[127.0.0.1]:{port} {(tmp_path / 'host.pub').read_text()}")
     yield f"-F none -p {port} -i {tmp_path / 'user'} -o UserKnownHostsFile={known} -o IdentitiesOnly=yes"
     process.terminate()
-    process.wait(10)
+    process.wait(60)
 
 
 def test_over_a_real_ssh(sshd: str, tmp_path: Path) -> None:
-    words = ("ssh", *sshd.split(), "-o", "BatchMode=yes", "-o", "ConnectTimeout=5")
+    words = ("ssh", *sshd.split(), "-o", "BatchMode=yes", "-o", "ConnectTimeout=60")
     pdoctor = f"env PYTHONPATH={REPOSITORY} {PDOCTOR}"
-    answers = ask(["127.0.0.1", "127.0.0.2"], Reach(words, pdoctor, seconds=40), tmp_path)
+    answers = ask(["127.0.0.1", "127.0.0.2"], Reach(words, pdoctor, seconds=PATIENCE), tmp_path)
     assert not answers[0].reason and answers[1].reason
     report = report_of(answers)
     assert report.store.names() >= {"node.kernel", "node.memory_total"}
@@ -235,7 +239,8 @@ def program(path: Path, text: str) -> str:
     ],
 )
 def test_a_host_that_talks_without_end_costs_its_time_and_no_disk(script: str, reason: str, tmp_path: Path) -> None:
-    (answer,) = ask(["a"], reach(program(tmp_path / "shell", script), seconds=2), tmp_path)
+    seconds = 2 if reason.startswith("no answer") else PATIENCE
+    (answer,) = ask(["a"], reach(program(tmp_path / "shell", script), seconds=seconds), tmp_path)
     assert reason in answer.reason and len(answer.reason) < 1000
     assert answer.seconds < 20
     assert sum(file.stat().st_size for file in tmp_path.iterdir()) < 1 << 17
@@ -243,7 +248,7 @@ def test_a_host_that_talks_without_end_costs_its_time_and_no_disk(script: str, r
 
 def test_a_command_with_an_open_quote_is_told_as_it_is(tmp_path: Path) -> None:
     shell = program(tmp_path / "shell", "echo command not found >&2; exit 127")
-    (answer,) = ask(["a"], Reach((shell,), "it's here", 5), tmp_path)
+    (answer,) = ask(["a"], Reach((shell,), "it's here", PATIENCE), tmp_path)
     assert answer.reason.startswith("it's cannot be run there")
 
 
