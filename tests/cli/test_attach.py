@@ -16,7 +16,7 @@ PLAIN = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
 
 
 def attach(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PDOCTOR, *arguments], input=text, capture_output=True, text=True, env=PLAIN, timeout=120)
+    return subprocess.run([*PDOCTOR, *arguments], input=text, capture_output=True, text=True, env=PLAIN, timeout=240)
 
 
 def test_a_pipe_is_followed_to_its_end() -> None:
@@ -44,18 +44,26 @@ def test_a_log_that_comes_late_and_ctrl_c(tmp_path: Path) -> None:
     path.write_text(steps(2, 1, 9) + OOM)
     assert "fatal" in watching.stdout.readline()
     watching.send_signal(signal.SIGINT)
-    rest, _ = watching.communicate(timeout=60)
+    rest, _ = watching.communicate(timeout=180)
     assert watching.returncode == 1
     assert "1 root cause" in rest
 
 
 def test_a_process_is_followed_until_it_ends(tmp_path: Path) -> None:
-    program = f"import time; time.sleep(4); print({OOM!r}, flush=True); time.sleep(1)"
+    program = f"import sys; sys.stdin.readline(); print({OOM!r}, flush=True); sys.stdin.readline()"
     with (tmp_path / "job.out").open("w") as out:
-        job = subprocess.Popen([sys.executable, "-c", program], stdout=out)
-    watching = subprocess.Popen([*PDOCTOR, "--pid", str(job.pid)], stdout=subprocess.PIPE, text=True, env=PLAIN)
-    job.wait()
-    out_text, _ = watching.communicate(timeout=60)
+        job = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=out, text=True)
+    watching = subprocess.Popen(
+        [*PDOCTOR, "--pid", str(job.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=PLAIN
+    )
+    assert job.stdin is not None and watching.stdout is not None and watching.stderr is not None
+    assert "watching" in watching.stderr.readline()
+    job.stdin.write("fails\n")
+    job.stdin.flush()
+    told = watching.stdout.readline()
+    job.communicate("ends\n")
+    out_text, _ = watching.communicate(timeout=180)
+    assert "MEM" in told
     assert watching.returncode == 1
     assert "MEM" in out_text
 
@@ -77,4 +85,4 @@ def test_for_some_seconds(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text(steps(0, 1, 30))
     begun = time.monotonic()
     assert attach(str(tmp_path), "--for", "1").returncode == 0
-    assert time.monotonic() - begun < 60
+    assert time.monotonic() - begun < 180

@@ -20,7 +20,7 @@ import pytest
 
 from bench.generate import blocks, ending
 
-PATIENCE = 90.0
+PATIENCE = 180.0
 
 
 class Attached:
@@ -76,8 +76,7 @@ def test_files_that_cannot_grow_are_said_once_and_written_when_they_can(tmp_path
     write(logs)
     with attached(tmp_path, logs, jsonl=said, state=tmp_path / "state", metrics_file=tmp_path / "m.prom") as one:
         one.says("watching")
-        while not (tmp_path / "state").exists():
-            time.sleep(0.05)
+        wait_for(tmp_path / "state")
         # As on a disk that is full: what is there stays, and nothing can be added (EFBIG for ENOSPC).
         limit = (tmp_path / "stderr").stat().st_size + 600
         hard = resource.prlimit(one.process.pid, resource.RLIMIT_FSIZE)[1]
@@ -93,9 +92,9 @@ def test_files_that_cannot_grow_are_said_once_and_written_when_they_can(tmp_path
 def test_a_folder_of_logs_that_goes_and_comes_back(tmp_path: Path) -> None:
     logs, said = tmp_path / "logs", tmp_path / "said.jsonl"
     write(logs)
-    with attached(tmp_path, logs, jsonl=said) as one:
+    with attached(tmp_path, logs, jsonl=said, metrics_file=tmp_path / "m.prom") as one:
         one.says("watching")
-        time.sleep(3.0)
+        wait_for(tmp_path / "m.prom", b"pdoctor_files 2")
         shutil.rmtree(logs)
         one.says("is gone")
         write(logs)
@@ -121,8 +120,7 @@ def test_a_folder_that_is_unmounted_and_a_disk_that_is_full(tmp_path: Path) -> N
         write(logs)
         with attached(tmp_path, logs, jsonl=small / "said.jsonl", state=small / "state") as one:
             one.says("watching")
-            while not (small / "state").exists():
-                time.sleep(0.05)
+            wait_for(small / "state")
             with pytest.raises(OSError, match="No space"), (small / "full").open("wb", buffering=0) as file:
                 while True:
                     file.write(b"x" * 1024)
@@ -139,8 +137,8 @@ def test_a_folder_that_is_unmounted_and_a_disk_that_is_full(tmp_path: Path) -> N
         subprocess.run(["umount", "-l", str(small)], check=False, capture_output=True)
 
 
-def wait_for(path: Path) -> None:
+def wait_for(path: Path, text: bytes = b"\n") -> None:
     end = time.monotonic() + PATIENCE
-    while not (path.exists() and path.read_bytes()):
+    while not (path.exists() and text in path.read_bytes()):
         assert time.monotonic() < end, f"{path.name} does not come"
         time.sleep(0.05)
