@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = str(Path(__file__).parents[2])
-MOST = 60.0
+MOST = 180.0
 """Seconds after which nothing more is waited for."""
 
 OPENED, LEFT = b"\x1b[?1049h", b"\x1b[?1049l"

@@ -65,7 +65,7 @@ def test_stacks_name_the_rank_and_its_line_before_the_time_out(
             so_far = (logs / "job.log").read_text(errors="replace")
             alive = job.poll() is None
             watch.send_signal(signal.SIGINT)
-            watch.wait(60)
+            watch.wait(180)
         finally:
             job.send_signal(signal.SIGTERM)  # torchrun ends its ranks, which are in sessions of their own
             with suppress(subprocess.TimeoutExpired):

@@ -42,7 +42,7 @@ def test_it_ends_when_nobody_reads_it_any_more(logs: Path) -> None:
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
     assert "Traceback" not in process.stderr.read()
-    assert process.wait(60) == 1
+    assert process.wait(180) == 1
     assert kept(logs) == ["new"]
 
 
@@ -51,7 +51,7 @@ def test_a_terminal_that_is_closed_ends_it_with_its_summary(logs: Path, number: 
     process = watching(logs)
     process.send_signal(number)
     process.send_signal(number)  # the kernel and the shell say so, or a launcher to the process and to its group
-    rest, _ = process.communicate(timeout=60)
+    rest, _ = process.communicate(timeout=180)
     assert process.returncode == 1
     assert "1 root cause" in rest
     assert kept(logs) == ["new"]
@@ -61,7 +61,7 @@ def test_a_state_is_of_one_watch_at_a_time(logs: Path) -> None:
     process = watching(logs)
     second = attach(str(logs), "--state", str(logs.parent / "state"), "--for", "0")
     process.terminate()
-    process.communicate(timeout=60)
+    process.communicate(timeout=180)
     assert second.returncode == 2
     assert "another pdoctor" in second.stderr
     assert attach(str(logs), "--state", str(logs.parent / "state"), "--for", "0").returncode == 1

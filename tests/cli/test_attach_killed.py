@@ -18,7 +18,7 @@ from bench.generate import blocks, ending
 
 ROUNDS = int(os.environ.get("PDOCTOR_ROUNDS", "3"))
 RANKS = 4
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 class Job:

@@ -17,7 +17,7 @@ import pytest
 from tests.recorder.jobs import PYTHON, ROOT, needs_torch
 
 JOB = Path(__file__).with_name("leaking.py")
-PATIENCE = 150.0
+PATIENCE = 240.0
 
 
 def said(path: Path) -> list[dict[str, object]]:

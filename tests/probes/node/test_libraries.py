@@ -87,7 +87,7 @@ def loaded(*libraries: Path) -> Iterator[int]:
         process.stdout.readline()
         yield process.pid
     finally:
-        process.communicate(timeout=30)
+        process.communicate(timeout=180)
 
 
 @pytest.mark.parametrize("banner", ["NCCL version 2.18.3+cuda12.2", "NCCL version 2.27.5 compiled with CUDA 12.9"])

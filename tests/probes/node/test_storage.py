@@ -35,7 +35,7 @@ def job(root: Path, *arguments: str) -> Iterator[Host]:
             (root / place).symlink_to(f"/{place}")
         yield host
     finally:
-        process.communicate(timeout=30)
+        process.communicate(timeout=180)
 
 
 def test_where_a_process_writes_is_told_with_its_room(tmp_path: Path) -> None:

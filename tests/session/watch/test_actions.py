@@ -57,7 +57,7 @@ def test_a_receiver_that_hangs_holds_nobody_up(tmp_path: Path) -> None:
     assert taken.count(False) in (6, 7)
     assert worker.left_out == taken.count(False)
     free.set()
-    assert worker.close(10.0) == 0
+    assert worker.close(60.0) == 0
 
 
 def test_what_is_not_delivered_is_owed_and_delivered_after_a_restart(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_what_is_not_delivered_is_owed_and_delivered_after_a_restart(tmp_path: P
         told.answers[:] = [(200, {})]
         told.heard.clear()
         second = Actions(asked, document, notes.append, owed)
-        second.close(10.0)
+        second.close(60.0)
     assert [body["announced"]["key"] for _, _, body in told.heard] == ["MEM001 rank:3", "other"]
     assert second.owed() == {}
 
@@ -94,9 +94,9 @@ def test_a_file_of_lines_that_cannot_be_written_is_said_once_and_catches_up(
     actions = Actions(Asked(jsonl=folder / "said.jsonl"), document, told)
     for number in range(5):
         actions(said(f"key {number}"))
-    assert said_it.wait(10.0)
+    assert said_it.wait(60.0)
     folder.mkdir()
-    actions.close(10.0)
+    actions.close(60.0)
     assert [note.key for note in notes] == ["attach.unwritable", "attach.writable_again"]
     assert len((folder / "said.jsonl").read_text().splitlines()) == 5
 

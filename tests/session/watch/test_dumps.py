@@ -121,12 +121,12 @@ def test_every_rank_dumps_and_the_rank_they_wait_for_is_known(tmp_path: Path) ->
         ("gloo", "made no pipe for its flight recorder: only a process group over NCCL does"),
         ("deaf", "nobody reads the pipe of the flight recorder"),
         ("file", "there is another file in place of the pipe of the flight recorder"),
-        ("silent", "wrote no dump within 3 s"),
+        ("silent", "wrote no dump within 8 s"),
     ],
 )
 def test_a_rank_that_does_not_dump_is_told_with_its_reason(how: str, reason: str, tmp_path: Path) -> None:
     with ranks(tmp_path, {0: "answers", 1: how}) as name:
-        flight = dump_flight_recorders(this_host(), seen(name), wait=3.0 if how == "silent" else 30.0)
+        flight = dump_flight_recorders(this_host(), seen(name), wait=8.0 if how == "silent" else 60.0)
     assert flight.refused == {reason: [1]}
     assert list(flight.dumped) == [0]
     if how == "file":
@@ -243,14 +243,14 @@ def test_a_hang_starts_dumps_once_and_other_findings_none(monkeypatch: pytest.Mo
     report = replace(said().report, store=stalled())
     for kind in (Kind.NEW, Kind.UPDATED, Kind.UPDATED):
         told(said("silence", kind=kind, report=report))
-    end = time.monotonic() + 5.0
+    end = time.monotonic() + 60.0
     while not taken and time.monotonic() < end:
         time.sleep(0.01)
     time.sleep(0.1)
     assert len(taken) == 1
     told(said("silence", kind=Kind.RESOLVED))
     told(said("silence", report=report))
-    end = time.monotonic() + 5.0
+    end = time.monotonic() + 60.0
     while len(taken) < 2 and time.monotonic() < end:
         time.sleep(0.01)
     assert len(taken) == 2
@@ -282,12 +282,12 @@ def test_what_was_taken_of_a_hang_holds_until_the_job_goes_on(
     monkeypatch.setattr(Dumps, "take", lambda self: self._feed(STACKS, [Fact("stack.fault", "data", "rank:2")]))
     dumps = fed.dumps("none", STACKS)
     dumps(said("silence", report=at_step(40, HUNG)))
-    assert fed.done.wait(10.0)
+    assert fed.done.wait(60.0)
     dumps.look(report)
     assert bool(fed.facts[STACKS]) == holds
     fed.done.clear()
     dumps(said("other", report=at_step(60, HUNG)))
-    assert fed.done.wait(0.2 if holds else 10.0) != holds  # the same hang, or another one
+    assert fed.done.wait(0.2 if holds else 60.0) != holds  # the same hang, or another one
     dumps.close()
 
 

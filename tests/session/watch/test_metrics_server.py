@@ -19,7 +19,7 @@ def server() -> Iterator[MetricsServer]:
 
 
 def get(server: MetricsServer, path: str = "/metrics") -> tuple[str, str]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=60) as answer:
         return answer.headers["Content-Type"], answer.read().decode()
 
 
@@ -36,14 +36,14 @@ def test_the_port_answers_on_loopback_alone(server: MetricsServer) -> None:
 def test_readers_that_ask_for_nothing_keep_nobody_waiting(server: MetricsServer) -> None:
     with ExitStack() as idle:
         for number in range(300):
-            one = idle.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+            one = idle.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))
             one.sendall(b"GET /met"[: number % 9])
         assert get(server)[1] == "pdoctor_step 7\n"
 
 
 @pytest.mark.parametrize("request_", [b"\x16\x03\x01" * 4000, b"GET " + b"/" * 100_000, b"\r\n\r\n", b"\n\n"])
 def test_what_is_no_request_is_hung_up_on(server: MetricsServer, request_: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as one:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as one:
         try:
             one.sendall(request_)
             assert b"200 OK" not in one.recv(100)

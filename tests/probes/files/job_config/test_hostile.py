@@ -30,12 +30,12 @@ def test_a_file_above_the_cap_is_a_warning() -> None:
     ids=range(21),
 )  # fmt: skip
 def test_read_in_bounded_time(data: bytes) -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     for name in NAMES:
         claims(name, data[:65536])
         read_config(name, data)
     read_echo("job", enumerate(data.decode("utf-8", "replace").split("\n"), 1), "a.log")
-    assert time.monotonic() - began < 20
+    assert time.thread_time() - began < 20
 
 
 @settings(max_examples=150, deadline=None)

@@ -112,9 +112,9 @@ def test_a_large_log_takes_little_time() -> None:
         f"[rank{i % 8}] step {i} loss 2.5 mem 10 GB NCCL_DEBUG=INFO torch inet version /dev/shm %CPU = 3\n"
         for i in range(60000)
     ]
-    started = time.perf_counter()
+    started = time.thread_time()
     assert read_dump("job.log", "".join(lines).encode()).facts == ()
-    assert time.perf_counter() - started < 20
+    assert time.thread_time() - started < 20
 
 
 @settings(max_examples=150, deadline=None)

@@ -101,7 +101,7 @@ def test_what_the_real_faulthandler_writes(tmp_path: Path) -> None:
         "load_batch()\n"
     )
     path = tmp_path / "rank3.fault"
-    subprocess.run([sys.executable, str(script), str(path)], check=True, timeout=60)
+    subprocess.run([sys.executable, str(script), str(path)], check=True, timeout=180)
     assert is_stacks(path)
     reading = read_stacks([(path, path.name)])
     found = values(reading.facts)

@@ -57,7 +57,7 @@ def running(folder: Path, how: str, answer: str, *ends: str) -> Iterator[Rank]:
         process.stdout.close()
 
 
-def asked(folder: Path, how: str = "answers", answer: str = "", wait: float = 30.0) -> Taken:
+def asked(folder: Path, how: str = "answers", answer: str = "", wait: float = 120.0) -> Taken:
     with running(folder, how, answer) as rank:
         return snapshots(this_host(), [rank], wait)
 
@@ -150,7 +150,7 @@ def test_a_rank_that_ends_is_not_waited_for(tmp_path: Path) -> None:
     with running(tmp_path, "deaf", "") as rank:
         ended = threading.Timer(0.5, os.kill, (rank.pid, 9))  # it stays as a zombie: its launcher has not seen it yet
         ended.start()
-        assert snapshots(this_host(), [rank], 60.0).refused == {"ended before it took one": [3]}
+        assert snapshots(this_host(), [rank], 120.0).refused == {"ended before it took one": [3]}
 
 
 def test_a_rank_that_tells_and_ends_at_once_is_heard(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_rank_that_tells_and_ends_at_once_is_heard(tmp_path: Path) -> None:
     file = tmp_path / "rank3-memory-1.pickle"
     file.write_bytes(b"snapshot")
     with running(tmp_path, "answers", told(file.name), "ends") as rank:
-        assert snapshots(this_host(), [rank], 60.0) == Taken({3: file})
+        assert snapshots(this_host(), [rank], 120.0) == Taken({3: file})
 
 
 def test_a_watch_that_ends_waits_for_none(tmp_path: Path) -> None:
