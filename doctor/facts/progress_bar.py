@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-TRAINING = ("train", "epoch", "step", "iter")
+TRAINING = ("train", "epoch", "step", "iter", "loss")
 OTHER = (
-    *("eval", "valid", "predict", "test", "gener", "load", "sav", "shard", "download"),
+    *("eval", "valid", "val_", "val ", "predict", "test", "gener", "load", "sav", "shard", "download"),
     *("map", "token", "prepro", "filter", "pack"),
 )
 

@@ -13,6 +13,9 @@ BEATS = (
     *("progress.step", "progress.bar", "progress.rate", "progress.step_time", "progress.loss_line"),
     "lightning.epoch_bar",
 )
+COUNTS = ("progress.bar", "progress.loss_line", "progress.step")
+"""Lines that number the steps. A log may tell them twice and count anew in each epoch, or micro-steps, in one of the
+ways: the last of these that it has is believed, and others only where it has none of these."""
 PAUSES = {
     "progress.eval_started": "eval",
     "progress.eval_done": "",
@@ -46,6 +49,7 @@ class Stream:
     pulse: Pulse = field(default_factory=Pulse)
     trends: Trends = field(default_factory=Trends)
     step: int | None = None
+    counting: int = -1
     last: Source | None = None
     over: bool = False
     mfu: float | None = None
@@ -74,7 +78,7 @@ class Stream:
         return self.pulse.beats >= FEW and not self.over
 
     def _beat(self, event: Event, at: float) -> None:
-        step = number(event, "step")
+        step = self._number(event)
         between = 1.0
         if step is not None:
             if self.step is not None and step < self.step and number(event, "epoch") is None:
@@ -91,6 +95,16 @@ class Stream:
             self.mfu = mfu
         elif (percent := number(event, "mfu_percent")) is not None:
             self.mfu = percent / 100
+
+    def _number(self, event: Event) -> float | None:
+        """The number of the step, unless the log tells it in a better way."""
+        step = number(event, "step")
+        kind = COUNTS.index(event.name) if event.name in COUNTS else -1
+        if step is None or kind < self.counting:
+            return None
+        if kind > self.counting:
+            self.counting, self.step = kind, None
+        return step
 
     def _pause(self, event: Event, at: float) -> None:
         self.pulse.milestone(at, event.time, PAUSES[event.name])

@@ -87,7 +87,9 @@ TABLE: tuple[tuple[str, Converter, str], ...] = (
     ("backend", lower, "distributed_backend init_process_group.backend ddp_backend dist_backend"),
     ("timeout", seconds, "ddp_timeout distributed_timeout_seconds_after_init init_timeout_seconds train_timeout_seconds"
      " init_process_group.timeout initprocessgroupkwargs.timeout new_group.timeout nccl_timeout"
-     " distributed_timeout init_device_mesh.timeout accelerator.timeout"),
+     " distributed_timeout init_device_mesh.timeout accelerator.timeout init_distributed.timeout"
+     " dist_timeout initialize_dist.timeout torchconfig.timeout_s ddpstrategy.timeout fsdpstrategy.timeout"
+     " modelparallelstrategy.timeout deepspeedstrategy.timeout"),
     ("timeout", minutes, "distributed_timeout_minutes dist_timeout_minutes timeout_minutes"),
     ("timeout", milliseconds, "timeout_ms"),
     ("cpu_affinity", flag, "enable_cpu_affinity"),

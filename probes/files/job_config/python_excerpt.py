@@ -42,6 +42,8 @@ DOTTED_CALLS: dict[str, tuple[tuple[str, Value], ...]] = {
     "torch.profiler.profile": (("config.profiler", True),),
     "profiler.profile": (("config.profiler", True),),
 }
+SAME_AS = {"idist.initialize": "init_process_group"}
+"""Calls that hand their arguments on to one that is known: Ignite's."""
 DEGREES = tuple(f"config.{name}" for name in ("world_size", "nnodes", "nproc_per_node", "tp", "pp", "cp", "ep", "dp"))
 LARGEST_PARSED = 512 * 1024
 DURATION = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1, "milliseconds": 0.001}
@@ -135,7 +137,7 @@ def parsed(text: str) -> ast.Module | None:
 
 def _call(sheet: Sheet, node: ast.Call) -> None:
     name = _dotted(node.func)
-    last = name.rsplit(".", 1)[-1]
+    last = SAME_AS.get(name, name.rsplit(".", 1)[-1])
     _known_call(sheet, name, node.lineno)
     for keyword in node.keywords:
         if keyword.arg:

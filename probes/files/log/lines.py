@@ -34,6 +34,10 @@ THINNED = 8
 COMM = re.compile(r"comm 0x[0-9a-f]+ rank (\d+) nranks (\d+)")
 FAILED = re.compile(r"rank +: (\d+) \(local_rank: (\d+)\)")
 """torchrun's summary of the processes that failed."""
+GROUP = re.compile(r"\bip=([\w.:-]+), pid=(\d+)\) world_rank=(\d+), local_rank=")
+"""Ray Train's list of the workers that it started."""
+WORLD = 1 << 31
+"""More ranks than any communicator has: a rank in the world is told by no other."""
 TRACEBACK = "python.traceback"
 _position = itemgetter(1)
 
@@ -288,6 +292,10 @@ class Lines:
             # Of several communicators the largest is the world.
             if size > self.ranks.get(key, (0, 0))[1]:
                 self.ranks[key] = (rank, size)
+        if match := GROUP.search(prefix.body, 0, 400):
+            # Workers on the node of the driver are labelled without their address.
+            for host in (None, match[1]):
+                self.ranks[host, int(match[2])] = (int(match[3]), WORLD)
         if match := FAILED.search(prefix.body, 0, 400):
             self.local_ranks[int(match[2])] = int(match[1])
 

@@ -26,6 +26,7 @@ BUILT_IN = (
     r"File \"[^\"\r\n]{1,300}\", line \d+",
     r"comm 0x[0-9a-f]+ rank \d+ nranks \d+",
     r"rank +: \d+ \(local_rank: \d+\)",
+    r"pid=\d+\) world_rank=\d+, local_rank=",
 )
 
 

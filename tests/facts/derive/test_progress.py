@@ -31,7 +31,8 @@ def test_every_way_of_saying_the_time_of_a_step_is_understood(fields: dict[str, 
 @pytest.mark.parametrize(
     ("label", "training"),
     [("", True), ("Epoch 3", True), ("(TaskRunner pid=9) Training Progress", True), ("Loading checkpoint shards", False),
-     ("Map (num_proc=16)", False), ("Evaluating", False), ("Generating train split", False)],
+     ("Map (num_proc=16)", False), ("Evaluating", False), ("Generating train split", False),
+     ("1|10|Loss: 2.3", True), ("val_loss: 0.3", False)],
 )  # fmt: skip
 def test_only_bars_of_the_training_loop_count(label: str, training: bool) -> None:
     assert is_training_bar(line("progress.bar", label=label)) is training

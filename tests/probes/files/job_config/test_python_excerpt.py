@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,3 +102,26 @@ def test_nothing_is_imported_or_run() -> None:
 @given(st.text(alphabet="ab =([{,:\"'})]\n.1#*", max_size=80))
 def test_any_text_is_read(text: str) -> None:
     python_excerpt.read(Sheet("a.py", {}), text)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'idist.initialize("gloo", timeout=timedelta(seconds=40))',
+        'deepspeed.init_distributed("nccl", timeout=timedelta(seconds=40))',
+        'dist.initialize_dist("cpu", timeout=40.0)',
+        "trainer = Trainer(model=net, max_duration='1ep', dist_timeout=40.0)",
+        "torch_config = TorchConfig(backend='gloo', timeout_s=40)",
+        "strategy = DDPStrategy(process_group_backend='gloo', timeout=timedelta(seconds=40))",
+        "strategy = FSDPStrategy(timeout=timedelta(seconds=40))",
+    ],
+)
+def test_the_time_out_of_process_groups_by_framework(call: str) -> None:
+    assert facts(f"import os\n{call}\n", "train.py")["timeout"] == 40.0
+
+
+@pytest.mark.parametrize(
+    "call", ["requests.get(url, timeout=40)", "model.initialize(timeout=40)", "TimeoutStrategy(timeout=40)"]
+)
+def test_other_time_outs_are_not_theirs(call: str) -> None:
+    assert "timeout" not in facts(f"import os\n{call}\n", "train.py")
