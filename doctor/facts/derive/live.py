@@ -18,7 +18,14 @@ from doctor.facts.vitals.tell import fact, lockstep, memory, straggler, trends
 
 NEEDS = (
     *(f"event:{name}" for name in sorted(OF_INTEREST)),
-    *("event:torch.watchdog_timeout", "event:gpu.capacity", "gpu.memory_total", "gpu.name", "config.gpu_model"),
+    *(
+        "event:torch.watchdog_timeout",
+        "event:torch.timeout_set",
+        "event:gpu.capacity",
+        "gpu.memory_total",
+        "gpu.name",
+        "config.gpu_model",
+    ),
     *("config.timeout", "config.backend", "config.framework", "node.memory_total", "run.step_time"),
     *("live.watching", "live.silence", "live.step_gap", "live.longest_pause", "live.silent_since", "live.phase"),
 )
@@ -35,6 +42,7 @@ GIVES = (
 NCCL, OTHERS = 600.0, 1800.0
 """Seconds. Time-outs of process groups unless set: NCCL (torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp,
 kProcessGroupNCCLDefaultTimeout), and all others, such as gloo (torch/csrc/distributed/c10d/Backend.hpp)."""
+UNITS = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
 FRAMEWORKS = {
     **dict.fromkeys(("hf", "llamafactory", "swift", "axolotl", "trl"), 1800.0),
     **dict.fromkeys(("deepspeed", "openrlhf", "lightning"), 1800.0),
@@ -89,6 +97,9 @@ def _saved(store: FactStore) -> Iterator[Fact]:
 
 def time_out(store: FactStore) -> tuple[float, bool, Source | None]:
     """Seconds after which a collective that does not end ends the job, whether the job set them, and where."""
+    for event in reversed(list(store.events("torch.timeout_set"))):
+        parts = ((number(event, name) or 0.0) * seconds for name, seconds in UNITS.items())
+        return sum(parts), True, event.source
     set_by_job = store.get("config.timeout")
     if set_by_job is not None and isinstance(set_by_job.value, int | float) and set_by_job.value > 0:
         return float(set_by_job.value), True, set_by_job.source

@@ -55,6 +55,8 @@ def test_a_saved_log_knows_no_silence() -> None:
         ({"config.timeout": 60.0, "config.backend": "gloo"}, [], 60.0, True),
         ({"config.timeout": 0.0}, [], 600.0, False),
         ({}, [event("torch.watchdog_timeout", 1, timeout_ms=1_200_000)], 1200.0, True),
+        ({"config.timeout": 300.0}, [event("torch.timeout_set", 1, hours=0, minutes=1, seconds=40)], 100.0, True),
+        ({}, [event("torch.timeout_set", 1, minutes=1), event("torch.timeout_set", 2, days=1, hours=2)], 93600.0, True),
     ],
 )
 def test_the_timeout_that_strikes(facts: dict[str, Value], events: list[Event], seconds: float, is_set: bool) -> None:

@@ -108,6 +108,13 @@ def test_the_loss_of_a_dict_that_is_no_number() -> None:
     assert found is not None and isinstance(found["loss"], float) and isnan(found["loss"])
 
 
+def test_the_launcher_of_composer_names_the_rank_that_failed() -> None:
+    (failed,) = events("ERROR:composer.cli.launcher:Rank 2 crashed with exit code 1.\n")
+    assert (failed.name, failed.rank, failed.fields["exitcode"]) == ("torch.worker_failed", 2, 1)
+    killed = events("ERROR:composer.cli.launcher:Rank 2 crashed with exit code -9.\n")
+    assert {(event.name, event.rank) for event in killed} == {("torch.worker_failed", 2), ("host.sigkill", 2)}
+
+
 def test_workers_of_ray_have_the_ranks_that_their_controller_lists() -> None:
     log = """\
 (TrainController pid=90) Started training worker group of size 2:
