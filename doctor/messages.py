@@ -186,6 +186,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "probes.facts.many": ("{n} facts", "{n} 项事实"),
     "probes.files.one": ("{n} text", "{n} 份文本"),
     "probes.files.many": ("{n} texts", "{n} 份文本"),
+    "probes.privilege": (" ({text})", "（{text}）"),
+    "probes.between": ("; ", "；"),
     "probes.nothing": ("nothing there", "没有内容"),
     "checked.table.one": ("{n} table: {names}", "{n} 个表格：{names}"),
     "checked.table.many": ("{n} tables: {names}", "{n} 个表格：{names}"),

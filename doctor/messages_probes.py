@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from doctor.messages_files import FILES, LISTED, LIVE
+
 _REASONS: Sequence[tuple[str, str]] = (
     (r"not a number", "不是数字"),
     (r"not a whole number", "不是整数"),
@@ -118,6 +120,9 @@ _REMARKS: Sequence[tuple[str, str]] = (
     (r"what looks like (?P<kind>.*?) could not be read: (?P<why>.*)", "像是 {kind} 的内容无法读取：{why}"),
     *TRACES,
     *NODE,
+    *FILES,
+    *LIVE,
+    *LISTED,
     *(
         (rf"(?P<key>.*) = (?P<value>.*) is {english}", f"{{key}} = {{value}} {chinese}")
         for english, chinese in _REASONS
@@ -126,9 +131,10 @@ _REMARKS: Sequence[tuple[str, str]] = (
 
 
 def translated(remark: str, lang: str) -> str:
-    """The remark of a probe in `lang`; one that is not listed here stays as it is."""
+    """The remark of a probe in `lang`, and what it gives as the reason; one that is not listed here stays as it is."""
     if lang == "zh":
         for pattern, chinese in _REMARKS:
             if found := re.fullmatch(pattern, remark, re.DOTALL):
-                return chinese.format(**found.groupdict())
+                parts = found.groupdict()
+                return chinese.format(**{k: translated(v, lang) if k == "why" else v for k, v in parts.items()})
     return remark

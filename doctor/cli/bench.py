@@ -68,6 +68,7 @@ def bench(
     pdoctor bench --python /opt/job/bin/python --from train.sh
     srun --ntasks-per-node=8 pdoctor bench --python /opt/job/bin/python
     """
+    from doctor.messages_probes import translated
     from doctor.rulebase.load import load_rulebase
     from doctor.session.bench import BenchError, LayoutError, Request, judged, launched
     from doctor.session.bench import bench as test
@@ -79,7 +80,7 @@ def bench(
         request = with_layout(request, layout, origins, loaded, lang)
         result = test(request, python, backend, ranks, launched(os.environ))
     except (BenchError, LayoutError) as error:
-        raise click.UsageError(str(error)) from None
+        raise click.UsageError(translated(str(error), lang)) from None
     if result is None:
         return OK
     report = judged(result, loaded)

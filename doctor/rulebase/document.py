@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from doctor.rulebase.errors import RuleError, suggestion
 from doctor.rulebase.model import Text
+
+_BETWEEN_CHINESE = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")
 
 MAX_BYTES = 1 << 20
 Keys = tuple[str | int, ...]
@@ -81,7 +84,7 @@ class Node:
                 raise MisplacedError(f"{key} is missing", self.keys)
             return None
         node = Node(self.data[key], (*self.keys, key), ("en", "zh"))
-        return Text(node.string("en").strip(), node.string("zh", "").strip())
+        return Text(*(_on_one_line(node.string(lang, default)) for lang, default in (("en", None), ("zh", ""))))
 
     def need_text(self, key: str) -> Text:
         text = self.text(key)
@@ -154,3 +157,8 @@ def locate(path: Path, keys: Keys) -> tuple[int, int]:
         except (KeyError, IndexError, TypeError, AttributeError):
             break
     return place
+
+
+def _on_one_line(text: str) -> str:
+    """The text as it is read on; where its lines were joined, no blank is left between Chinese characters."""
+    return _BETWEEN_CHINESE.sub("", " ".join(text.split()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from doctor.rulebase.model import LIKELIHOODS, Remedy, Rule, RuleBase, Signal
@@ -24,7 +24,37 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "risk": ("risk", "风险"),
     "restart": ("restart", "需重启"),
     "references": ("References", "参考资料"),
+    "fatal": ("fatal", "致命"),
+    "degraded": ("degraded", "性能受损"),
+    "info": ("info", "提示"),
+    "stable": ("stable", "稳定"),
+    "preview": ("preview", "预览"),
+    "deprecated": ("deprecated", "已弃用"),
+    "always": ("always", "几乎总是"),
+    "usually": ("usually", "通常"),
+    "often": ("often", "常常"),
+    "sometimes": ("sometimes", "有时"),
+    "rarely": ("rarely", "很少"),
+    "never": ("never", "几乎从不"),
+    "low": ("low", "低"),
+    "medium": ("medium", "中"),
+    "high": ("high", "高"),
+    "none": ("none", "无"),
+    "job": ("job", "作业"),
+    "node": ("node", "节点"),
+    "where": (" where ", "，满足 "),
+    "position": ("position", "位置"),
+    "before": ("before", "早于"),
+    "after": ("after", "晚于"),
+    "times": (", {n} times", "，{n} 次"),
+    "and": (" and ", " 且 "),
+    "or": (" or ", " 或 "),
+    "not": ("not ", "非 "),
+    "any": ("any signal is seen", "出现任一信号"),
 }
+
+Word = Callable[[str], str]
+"""A word of WORDS in the language of the page."""
 
 
 def page(rule: Rule, base: RuleBase, lang: str = "en") -> str:
@@ -38,7 +68,7 @@ def _lines(rule: Rule, base: RuleBase, lang: str) -> Iterator[str]:
 
     yield f"# {rule.id} {rule.title.get(lang)}"
     yield ""
-    yield f"{word('cause')}: `{rule.cause}` · {word('severity')}: {rule.severity} · {rule.status}"
+    yield f"{word('cause')}: `{rule.cause}` · {word('severity')}: {word(rule.severity)} · {word(rule.status)}"
     yield ""
     yield rule.because.get(lang)
     yield ""
@@ -47,9 +77,10 @@ def _lines(rule: Rule, base: RuleBase, lang: str) -> Iterator[str]:
     yield f"| {word('signal')} | {word('looks')} | {word('if_cause')} | {word('otherwise')} |"
     yield "| --- | --- | --- | --- |"
     for signal in rule.signals.values():
-        yield f"| {signal.name} | {_cell(_looks_for(signal))} | {_word(signal.if_cause)} | {_word(signal.otherwise)} |"
+        cells = (signal.name, _cell(_looks_for(signal, word)))
+        yield f"| {' | '.join(cells)} | {_likelihood(signal.if_cause, word)} | {_likelihood(signal.otherwise, word)} |"
     yield ""
-    yield f"{word('condition')}: {_condition(rule)}"
+    yield f"{word('condition')}: {_condition(rule, word)}"
     if rule.explains:
         yield ""
         yield f"## {word('explains')}"
@@ -72,7 +103,7 @@ def _lines(rule: Rule, base: RuleBase, lang: str) -> Iterator[str]:
             yield ""
             yield f"## {word(heading)}"
             for remedy in remedies:
-                yield from _remedy(remedy, lang, word("risk"), word("restart"))
+                yield from _remedy(remedy, lang, word)
     yield ""
     yield f"## {word('references')}"
     yield ""
@@ -80,7 +111,7 @@ def _lines(rule: Rule, base: RuleBase, lang: str) -> Iterator[str]:
         yield f"- [{reference.title}]({reference.url})"
 
 
-def _remedy(remedy: Remedy, lang: str, risk: str, restart: str) -> Iterator[str]:
+def _remedy(remedy: Remedy, lang: str, word: Word) -> Iterator[str]:
     yield ""
     yield f"### {remedy.title.get(lang)}"
     if remedy.why:
@@ -89,7 +120,7 @@ def _remedy(remedy: Remedy, lang: str, risk: str, restart: str) -> Iterator[str]
     if remedy.avoid:
         return
     yield ""
-    yield f"{risk}: {remedy.risk} · {restart}: {remedy.restart}"
+    yield f"{word('risk')}: {word(remedy.risk)} · {word('restart')}: {word(remedy.restart)}"
     changes = list(change_lines(remedy.change))
     if changes:
         yield ""
@@ -118,24 +149,24 @@ def _as_list(value: Any) -> list[str]:
     return [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
 
 
-def _looks_for(signal: Signal) -> str:
+def _looks_for(signal: Signal, word: Word) -> str:
     if signal.when:
         return f"`{signal.when}`"
     text = " / ".join(f"`{event}`" for event in signal.events)
     if signal.where:
-        text += f" where `{signal.where}`"
+        text += f"{word('where')}`{signal.where}`"
     for name in ("position", "before", "after"):
         if value := getattr(signal, name):
-            text += f", {name} {value}"
-    return text + (f", {signal.count} times" if signal.count > 1 else "")
+            text += f", {word(name)} {value}"
+    return text + (word("times").format(n=signal.count) if signal.count > 1 else "")
 
 
-def _condition(rule: Rule) -> str:
+def _condition(rule: Rule, word: Word) -> str:
     parts = [f"`{name}`" for name in rule.condition.all]
     if rule.condition.any:
-        parts.append("(" + " or ".join(f"`{name}`" for name in rule.condition.any) + ")")
-    parts += [f"not `{name}`" for name in rule.condition.none]
-    return " and ".join(parts) or "any signal is seen"
+        parts.append("(" + word("or").join(f"`{name}`" for name in rule.condition.any) + ")")
+    parts += [f"{word('not')}`{name}`" for name in rule.condition.none]
+    return word("and").join(parts) or word("any")
 
 
 def _named(rule_id: str, base: RuleBase, lang: str) -> str:
@@ -152,5 +183,5 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _word(probability: float) -> str:
-    return next((word for word, value in LIKELIHOODS.items() if value == probability), "–")
+def _likelihood(probability: float, word: Word) -> str:
+    return next((word(name) for name, value in LIKELIHOODS.items() if value == probability), "–")

@@ -90,7 +90,7 @@ def finding_data(finding: Finding, report: Report, lang: str, related: Related |
         "label": str(finding.label),
         "entities": list(finding.entities) or ["job"],
         "explained_by": finding.explained_by,
-        "because": present.prose(rule.because.get(lang)),
+        "because": rule.because.get(lang),
         "evidence": [evidence_data(source, events.get(source)) for source in sources],
         "notes": [note for outcome in finding.outcomes if (note := outcome.note.get(lang))],
         "follows": [_follow(follow, report, lang) for follow in finding.follows],

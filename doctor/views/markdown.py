@@ -86,7 +86,7 @@ def _root(report: Report, related: Related, root: Finding, lang: str) -> Iterato
     spot = code(present.where(root, report, lang))
     yield f"{say(lang, f'severity.{severity}')} · {sure} · {rule.id} · {spot}"
     yield ""
-    yield plain(present.prose(rule.because.get(lang)))
+    yield plain(rule.because.get(lang))
     quoted = list(_quotes(report, root))
     if quoted:
         yield from ("", f"**{say(lang, 'html.evidence')}**", "")

@@ -98,7 +98,7 @@ class PlanText:
         layout = self.say("plan.layout", degrees=words.degrees(job), micro=job.micro_batch, m=job.micro_batches)
         page.beside(self.say(head), Text(layout, "bold"), COLUMN, indent=0)
         kept = self.say(f"plan.sharding.{job.sharding.value}")
-        page.beside("", f"{kept}, {words.recompute(job, self.lang)}", COLUMN, indent=0)
+        page.beside("", self.say("list.and").join([kept, words.recompute(job, self.lang)]), COLUMN, indent=0)
         for line in assessment.problems:
             page.beside(self.say("plan.head.refused"), Text(line.get(self.lang), "bold red"), COLUMN)
         self.memory(assessment)

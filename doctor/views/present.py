@@ -22,7 +22,6 @@ from doctor.session.report import Patched, Report
 SYMBOLS: Mapping[str, str] = {"fatal": "✗", "degraded": "!", "risk": "○", "info": "·"}
 _FACT = re.compile(r"config\.\w+")
 _EXPANDS = re.compile(r"(?:[\w.,:/+@%=^-]|\$[A-Za-z_]\w*)*\$[A-Za-z_]\w*(?:[\w.,:/+@%=^-]|\$[A-Za-z_]\w*)*")
-_BETWEEN_CHINESE = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")
 KINDS = ("run", "node", "gpu", "nic", "rank")
 
 
@@ -206,11 +205,6 @@ def choices(step: NextStep, report: Report, lang: str) -> list[tuple[str, str]]:
     """The answers to a question as (key, text); none for a step that asks nothing."""
     question = report.rulebase.questions.get(step.asks)
     return [(answer.key, answer.text.get(lang)) for answer in question.answers] if question else []
-
-
-def prose(text: str) -> str:
-    """A text of a rule file on one line; where its lines were joined, no space is left between Chinese characters."""
-    return _BETWEEN_CHINESE.sub("", " ".join(text.split()))
 
 
 def unexplained(report: Report) -> list[Event]:

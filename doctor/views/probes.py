@@ -30,7 +30,7 @@ def print_outcomes(outcomes: Sequence[Outcome], lang: str, color: bool) -> None:
         parts += [say_count(lang, "probes.files", files)] if files else []
         parts += [translated(gap, lang) for gap in outcome.gaps]
         line = Text("  ").append(symbol, style).append(f" {outcome.spec.name:<{COLUMN - 4}}")
-        line.append(visible("; ".join(parts) or say(lang, "probes.nothing")))
+        line.append(visible(say(lang, "probes.between").join(parts) or say(lang, "probes.nothing")))
         line.append(f"  {outcome.seconds:.2f} s", "dim")
         page.wrapped(line, hang=COLUMN)
     page.blank()
@@ -40,9 +40,9 @@ def print_outcomes(outcomes: Sequence[Outcome], lang: str, color: bool) -> None:
 def print_specs(specs: Iterable[ProbeSpec], lang: str, color: bool) -> None:
     page = Page()
     for spec in specs:
-        line = Text(f"{spec.name:<{COLUMN - 2}}", "bold").append(spec.looks_at, "default")
+        line = Text(f"{spec.name:<{COLUMN - 2}}", "bold").append(translated(spec.looks_at, lang), "default")
         if spec.privilege:
-            line.append(f" ({spec.privilege})", "dim")
+            line.append(say(lang, "probes.privilege", text=translated(spec.privilege, lang)), "dim")
         page.wrapped(line, hang=COLUMN - 2)
     page.print(sys.stdout, color)
 

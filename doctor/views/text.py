@@ -112,7 +112,7 @@ class TextReport:
         line.append(f"  [{self.say(f'label.{finding.label}')} {finding.belief:.2f}]", "dim")
         page.wrapped(line, hang=2)
         page.beside(self.say("head.where"), present.where(finding, self.report, self.lang), COLUMN)
-        page.beside(self.say("head.why"), present.prose(rule.because.get(self.lang)), COLUMN)
+        page.beside(self.say("head.why"), rule.because.get(self.lang), COLUMN)
         self.evidence(finding)
         self.follows(finding)
         self.remedies(finding)

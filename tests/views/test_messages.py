@@ -89,7 +89,7 @@ def test_values_are_not_read_as_templates() -> None:
 @pytest.mark.parametrize(
     ("remark", "chinese"),
     [
-        ("cannot be read: Permission denied", "无法读取：Permission denied"),
+        ("cannot be read: Permission denied", "无法读取：权限不足"),
         (
             "gzip archive is damaged after 1,024 bytes of text: x",
             "gzip 压缩文件在 1,024 字节之后损坏：x",

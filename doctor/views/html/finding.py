@@ -33,7 +33,7 @@ def root(context: Context, finding: Finding) -> Markup:
     facts = el(
         "dl",
         el("dt", context.say("html.where")), el("dd", present.where(finding, context.report, lang)),
-        el("dt", context.say("html.why")), el("dd", present.prose(rule.because.get(lang))),
+        el("dt", context.say("html.why")), el("dd", rule.because.get(lang)),
     )  # fmt: skip
     parts: list[Child] = [
         head,

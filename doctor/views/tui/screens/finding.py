@@ -146,7 +146,7 @@ class FindingScreen(StepScreen):
         line.append(f"  {rule.id}  ", "dim").append(visible(rule.title.get(lang)), "bold")
         page.wrapped(line.append(f"  [{self.say(f'label.{found.label}')}\u00a0{found.belief:.2f}]", "dim"), hang=2)
         page.beside(self.say("head.where"), present.where(found, report, lang), COLUMN)
-        page.beside(self.say("head.why"), present.prose(rule.because.get(lang)), COLUMN)
+        page.beside(self.say("head.why"), rule.because.get(lang), COLUMN)
         draw_pictures(page, report, rule, lang, own=True)
         page.blank()
         text = TextReport(report, lang, False, page)

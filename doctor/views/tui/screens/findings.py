@@ -216,7 +216,7 @@ class FindingsScreen(StepScreen):
             text = TextReport(session.report, self.pdoctor.lang, False, page)
             page.wrapped(Text(visible(found.rule.title.get(self.pdoctor.lang)), "bold"))
             page.beside(self.say("head.where"), present.where(found, session.report, self.pdoctor.lang), COLUMN)
-            page.beside(self.say("head.why"), present.prose(found.rule.because.get(self.pdoctor.lang)), COLUMN)
+            page.beside(self.say("head.why"), found.rule.because.get(self.pdoctor.lang), COLUMN)
             text.evidence(found)
             text.follows(found)
         elif rule:
