@@ -29,13 +29,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "请指明要跟踪的内容：文件、文件夹、通配模式、- 表示管道、--pid 或 --slurm",
     ),
     "watch.not_lines": (
-        "{path}: passed over: what comes is not the lines of a log (packed, or binary)",
-        "{path}：已跳过：传来的不是日志行（可能是压缩或二进制数据）",
+        "{path}: passed over: what comes is not the lines of a log, but packed, binary or a recording; try analyze",
+        "{path}：已跳过：传来的不是日志行，而是压缩数据、二进制数据或录制文件；请用 analyze",
     ),
     "watch.packed": (
         "{path}: its lines are not followed, since it began as something packed; pdoctor analyze reads it",
         "{path}：其内容一开始就是压缩数据，未跟踪其中的行；请用 pdoctor analyze 读取",
     ),
+    "watch.no_stdin": ("standard input is closed: nothing comes through it", "标准输入已关闭：不会有任何内容"),
     "watch.unheard": (
         "{path}: nothing was written while it was watched: there is nothing to judge by",
         "{path}：监视期间没有写出任何内容：无从判断",

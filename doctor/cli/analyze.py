@@ -52,7 +52,9 @@ def analyze(
     """
     if explain is not None and as_json:
         raise click.UsageError("--explain is for people and has no JSON form: leave one of the two out")
-    stdin = sys.stdin.buffer if STDIN in paths and sys.stdin is not None else None
+    if STDIN in paths and sys.stdin is None:
+        raise click.UsageError(say(lang, "watch.no_stdin"))
+    stdin = sys.stdin.buffer if STDIN in paths else None
     if save_answers is not None and os.path.exists(save_answers) and not _same(save_answers, answers):
         raise click.UsageError(say(lang, "answers.exists", path=save_answers))
     try:

@@ -81,7 +81,9 @@ def attach(
 
     if not (targets or pids or slurm):
         raise click.UsageError(say(lang, "watch.nothing"))
-    stdin = sys.stdin.buffer if STDIN in targets and sys.stdin is not None else None
+    if STDIN in targets and sys.stdin is None:
+        raise click.UsageError(say(lang, "watch.no_stdin"))
+    stdin = sys.stdin.buffer if STDIN in targets else None
     if tui:
         from doctor.cli.tui import need_terminal, pipe_beside
 

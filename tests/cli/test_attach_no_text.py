@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import os
 import random
+import shlex
 import signal
 import subprocess
 from pathlib import Path
@@ -30,7 +30,7 @@ def read(command: str, *words: str, data: bytes = b"") -> subprocess.CompletedPr
         (b"", "stdin: nothing was written while it was watched"),
         (b"\0" * 3_000_000, "stdin: holds no text, NUL bytes alone"),
         (NOISE, "stdin: passed over: what comes is not the lines of a log"),
-        (gzip.compress(TEXT.encode()), "stdin: passed over: what comes is not the lines of a log (packed"),
+        (gzip.compress(TEXT.encode()), "stdin: passed over: what comes is not the lines of a log, but packed"),
     ],
     ids=["empty", "NULs", "noise", "packed"],
 )
@@ -56,6 +56,14 @@ def test_a_packed_log_is_left_to_analyze(tmp_path: Path) -> None:
     done = read("attach", str(tmp_path / "job.log.gz"), "--for", "1")
     assert (done.returncode, done.stdout) == (2, "")
     assert "pdoctor analyze reads it" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("command", ["attach", "analyze"])
+def test_a_closed_input_is_not_waited_for(command: str) -> None:
+    words = shlex.join([*PDOCTOR[:-1], command, "-"]) + " <&-"
+    done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, env=PLAIN, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "pdoctor: standard input is closed: nothing comes through it\n"
 
 
 def test_a_line_that_never_ends_is_too_little_to_judge_by() -> None:
@@ -96,12 +104,23 @@ def test_what_is_no_text_among_logs_is_a_warning(tmp_path: Path) -> None:
     assert "rank3.log: holds no text" in done.stdout
 
 
+def test_a_file_that_is_called_as_the_pipe_is_not_read_for_it(tmp_path: Path) -> None:
+    (tmp_path / "-").write_text(TEXT)
+    command, where = [*PDOCTOR, "-"], {**PLAIN, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(command, input=NOISE, capture_output=True, env=where, cwd=tmp_path, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
 def test_a_job_that_says_nothing_until_it_ends(tmp_path: Path) -> None:
-    (tmp_path / "job.out").touch()
     with (tmp_path / "job.out").open("w") as out:
-        job = subprocess.Popen(["sleep", "3"], stdout=out)
-    done = read("attach", "--pid", str(job.pid), "--lang", "zh")
+        job = subprocess.Popen(["sleep", "600"], stdout=out)
+    watching = subprocess.Popen(
+        [*PDOCTOR, "--pid", str(job.pid), "--lang", "zh"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert watching.stderr is not None
+    assert "正在监视" in watching.stderr.readline()
+    job.kill()
     job.wait()
-    assert (done.returncode, done.stdout) == (2, "")
-    assert f"--pid {job.pid}：监视期间没有写出任何内容" in done.stderr
-    assert os.path.getsize(tmp_path / "job.out") == 0
+    out_text, errors = watching.communicate(timeout=120)
+    assert (watching.returncode, out_text) == (2, "")
+    assert f"--pid {job.pid}：监视期间没有写出任何内容" in errors

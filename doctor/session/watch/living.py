@@ -10,7 +10,7 @@ from pathlib import Path
 from doctor.facts.model import Event, EventSpec, Symptom
 from doctor.rulebase.load import Loaded
 from doctor.rulebase.pack import cache_folder
-from doctor.session.analyze import Material, configs_of, shown_files
+from doctor.session.analyze import STDIN, STDIN_NAME, Material, configs_of, shown_files
 from doctor.session.contents import SAMPLE, File, beginning
 from doctor.session.gather import APART, Known, gather
 from doctor.session.kinds import is_text
@@ -188,15 +188,16 @@ class Living:
         return self._by_name[file.name].known
 
     def _new(self, piece: Piece, at: float, expected: int) -> _Followed:
-        name = "stdin" if piece.path == "-" else shown_files([(piece.path, 0)], self._roots or [piece.path])[0].name
+        piped = piece.path == STDIN  # whatever file is called so
+        name = STDIN_NAME if piped else shown_files([(piece.path, 0)], self._roots or [piece.path])[0].name
         while name in self._by_name:
             name = piece.path if name != piece.path else f"{name}'"
         # A pipe must not be opened by any reader: it would wait for a writer, or take what is written.
-        path = Path(piece.path if os.path.isfile(piece.path) else NOWHERE)
+        path = Path(piece.path if not piped and os.path.isfile(piece.path) else NOWHERE)
         file = _Followed(name, str(path), attempt=place(name).attempt)
         first = piece.data[:SAMPLE].replace(b"\0", b"")
         file.log = (not first or is_text(first)) and not is_trace(first) and not any(one(path) for _, one, _ in APART)
-        file.stamp = _stamp(piece.path)
+        file.stamp = (0, 0) if piped else _stamp(piece.path)
         self._files[piece.path] = self._by_name[name] = file
         if file.attempt is not None and file.attempt not in self.attempts:
             self.attempts = sorted([*self.attempts, file.attempt])

@@ -12,7 +12,7 @@ from doctor.engine.model import Diagnosis, Role, Verdict
 from doctor.facts.model import Fact
 from doctor.facts.vitals import Vitals as JobVitals
 from doctor.rulebase.load import Loaded
-from doctor.session.analyze import Material, judge
+from doctor.session.analyze import STDIN, Material, judge
 from doctor.session.answers import Answers
 from doctor.session.notes import Note
 from doctor.session.report import Report
@@ -178,7 +178,7 @@ class Watch:
     def _written(self, path: str, at: float) -> float:
         """When what was read was written: a job may have fallen silent before the watch began. Later that is now, for
         the clock of a file system may be wrong."""
-        if self._begins:
+        if self._begins and path != STDIN:
             with suppress(OSError):
                 written = os.stat(path).st_mtime
                 return written if at - LONG_AGO < written < at else at
