@@ -68,6 +68,9 @@ class Lines:
     _missed: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     _searched: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     _thinned_out: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    _reported: int | None = None
+    """The rank whose part of torchrun's summary is being read, and `_told` the ranks of its lines by position."""
+    _told: dict[int, int] = field(default_factory=dict)
     _step: int | None = None
     _phase: str = "start"
     _unsure: Segment | None = None
@@ -98,6 +101,7 @@ class Lines:
             _missed=self._missed.copy(),
             _searched=self._searched.copy(),
             _thinned_out=self._thinned_out.copy(),
+            _told=self._told.copy(),
         )
 
     def feed(self, segment: Segment) -> None:
@@ -269,7 +273,7 @@ class Lines:
         if not found and not built_in and not self._tracebacks:
             return
         text = text_of(unit[:TEXT])
-        prefix = split(text, self.style)
+        prefix = self._of_report(split(text, self.style), position)
         source = Source("log", self.name, line, text)
         raised = None
         if built_in or self._tracebacks:
@@ -284,6 +288,17 @@ class Lines:
             self._keep(spec.name, hit, prefix.rank)
             if groups.get("step") is not None:
                 self._step = _step(groups["step"], self._step)
+
+    def _of_report(self, prefix: Prefix, position: int) -> Prefix:
+        """torchrun's summary tells of one rank after another, in lines that are indented."""
+        if match := FAILED.search(prefix.body, 0, 400):
+            self._reported = int(match[1])
+        elif self._reported is not None and not prefix.body.startswith("  "):
+            self._reported = None
+        if self._reported is None or prefix.rank is not None:
+            return prefix
+        self._told[position] = self._reported
+        return replace(prefix, rank=self._reported)
 
     def _note_rank(self, prefix: Prefix) -> None:
         if prefix.pid is not None and (match := COMM.search(prefix.body, 0, 400)):
@@ -307,6 +322,10 @@ class Lines:
         if source is None:
             return
         prefix = split(source.text, self.style)
+        if prefix.rank is None and (told := self._told.get(raised.position)) is not None:
+            prefix = replace(prefix, rank=told)
+        if self._reported is None:
+            self._told.clear()
         hit = Hit(None, {}, source, prefix, raised.position, self._step, self._phase, raised, traceback)
         self._keep(TRACEBACK, hit, (prefix.rank, raised.exception))
 

@@ -17,6 +17,8 @@ EXCEPTION = re.compile(
     r"|(?:[A-Za-z_]\w*\.)+(?:error|timeout|gaierror|herror|Empty|Full|Again)$"
 )
 CLASS = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w+$")
+REPORT = re.compile(r"\s*traceback : $")
+"""What torchrun's summary puts before the traceback that a rank left to it; it indents all lines alike."""
 CHAINED = re.compile(r"During handling of the above exception|The above exception was the direct cause")
 MARKS = re.compile(r"[\s~^]+$|\s*\[Previous line repeated|\s*<\d+ [\w ]+>$")
 NEW_RECORD = re.compile(
@@ -231,6 +233,8 @@ def _begin(label: str, body: str, source: Source, position: int) -> Traceback | 
         # IPython begins with the name of the exception, and draws a line before it.
         notebook = EXCEPTION.match(before.strip("- ")) is not None
         lead = "" if notebook or not before.strip(BOX + "─- ") else before
+        if REPORT.match(before):
+            lead = before[: -len(before.lstrip())]
         return Traceback(label, lead, notebook, Raised(position=position, sources=[source]))
     if frame := re.search(r'(?:^|.*?[\]:] )(?=\s{0,8}File "[^"]{1,500}", line \d+)', body):
         lead = frame[0].rstrip(" ") + " " if frame[0].strip() else ""

@@ -301,3 +301,58 @@ def test_code_of_a_library_is_not_taken_for_that_of_the_frame_before() -> None:
 def test_a_traceback_within_libraries_alone_has_no_frame_of_its_own() -> None:
     (event,) = tracebacks(LIBRARY.replace("/work/", "/opt/venv/lib/python3.11/site-packages/trainer/"))
     assert event.fields["own_frame"] == ""
+
+
+REPORT = """\
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Failures:
+[1]:
+  time      : 2026-05-02_10:17:20
+  host      : node1
+  rank      : 0 (local_rank: 0)
+  exitcode  : 1 (pid: 534)
+  error_file: /tmp/torchelastic_ab/0/error.json
+  traceback : Traceback (most recent call last):
+    File "/srv/job/train.py", line 40, in step
+      work.wait()
+  RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:553] Connection closed by peer [10.0.0.9]:9091.
+
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-05-02_10:17:20
+  host      : node1
+  rank      : 2 (local_rank: 2)
+  exitcode  : 1 (pid: 536)
+  error_file: /tmp/torchelastic_ab/2/error.json
+  traceback : Traceback (most recent call last):
+    File "/srv/job/train.py", line 32, in batch
+      raise ValueError("sample 17: token 901 is outside")
+             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  ValueError: sample 17: token 901 is outside
+
+============================================================
+"""
+
+
+def test_tracebacks_in_the_summary_of_torchrun_are_those_of_the_ranks_it_names() -> None:
+    found = [event for event in events(REPORT) if event.name == "python.traceback" and event.fields["frames"]]
+    assert [(event.rank, event.fields["exception"], event.fields["message"]) for event in found] == [
+        (0, "RuntimeError", found[0].fields["message"]),
+        (2, "ValueError", "sample 17: token 901 is outside"),
+    ]
+    assert "Connection closed by peer" in str(found[0].fields["message"])
+    assert (
+        found[1].fields["last_frame"] == '/srv/job/train.py:batch: raise ValueError("sample 17: token 901 is outside")'
+    )
+
+
+def test_what_comes_after_the_summary_is_nobodys() -> None:
+    after = (
+        "Traceback (most recent call last):\n" + '  File "/srv/a.py", line 1, in <module>\n    main()\nKeyError: 3\n'
+    )
+    last = [event for event in events(REPORT + after) if event.name == "python.traceback"][-1]
+    assert (last.rank, last.fields["exception"]) == (None, "KeyError")
