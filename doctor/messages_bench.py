@@ -11,6 +11,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "{ranks} ranks on {hosts} host(s), {device}, {backend}{versions}",
         "{hosts} 台主机上的 {ranks} 个 rank，{device}，{backend}{versions}",
     ),
+    "version": (", {name} {version}", "，{name} {version}"),
     "operation": ("operation", "操作"),
     "size": ("bytes", "字节"),
     "time": ("time us", "时间 us"),

@@ -100,6 +100,26 @@ LIVE: Sequence[tuple[str, str]] = (
         r"(?P<name>\S+) cannot import torch \((?P<why>.*)\): name the interpreter of the job with --python",
         "{name} 无法导入 torch（{why}）：请用 --python 指定作业的解释器",
     ),
+    (
+        r"ranks that talk over gloo within one host share its processors, .*",
+        "同一主机上经 gloo 通信的 rank 共用处理器，结果不能说明链路",
+    ),
+    (r"comparison of groups", "同类组比较"),
+    (r"pairs", "两两测试"),
+    (r"start", "启动"),
+    (r"the time was over", "时间已到"),
+    (r"its process ended with (?P<how>.*)", "其进程已结束：{how}"),
+    (r"did not come within (?P<n>\d+) s", "{n} 秒内没有出现"),
+    (r"no sign of life within (?P<n>\d+) s", "{n} 秒内没有任何响应"),
+    (r"live, but not done within (?P<n>\d+) s; the other ranks are", "存活，但 {n} 秒内未完成，而其他 rank 已完成"),
+    (
+        r"all ranks live, and (?P<ranks>\d+) wait for more than (?P<n>\d+) s(?P<rest>.*)",
+        "所有 rank 都存活，其中 {ranks} 个已等待超过 {n} 秒{rest}",
+    ),
+    (r"one pair has nothing to be compared with", "只有一对，无可比较"),
+    (r"healthy pairs differ too much", "正常的配对之间差异过大"),
+    (r"no node is above suspicion", "没有可排除嫌疑的节点"),
+    (r"at least half of the nodes look slow, so none is usual", "至少一半节点看起来慢，无从确定常值"),
     # dumps of a job that runs
     (r"(?P<name>\S+) is not set in the job", "作业中未设置 {name}"),
     (

@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from doctor.messages_bench import say
+from doctor.messages_probes import translated
 from doctor.session.bench import GroupRow, Result, Row, common, expectation
 from doctor.views.page import Page
 from doctor.views.safe import visible
@@ -27,7 +28,7 @@ MOST_NAMES, MOST_GROUPS = 8, 40
 def print_bench(result: Result, file: IO[str], lang: str, color: bool = True) -> None:
     """Writes table and verdict to `file`."""
     page = Page()
-    versions = "".join(f", {name} {version}" for name, version in result.versions.items())
+    versions = "".join(_say(lang, "version", name=name, version=told) for name, told in result.versions.items())
     devices = ", ".join(sorted({member.device for member in result.members if member.device})) or "?"
     counts: dict[str, object] = {"ranks": len(result.members), "hosts": len(result.hosts)}
     page.wrapped(_say(lang, "head", device=devices, backend=result.backend, versions=versions, **counts))
@@ -87,7 +88,7 @@ def _remarks(result: Result, lang: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if lost := result.lost:
         names = _names(result, lost.ranks)
-        values: dict[str, Any] = {"operation": lost.operation, "size": lost.bytes, "why": lost.why}
+        values: dict[str, Any] = _told(lang, operation=lost.operation, why=lost.why) | {"size": lost.bytes}
         found.append((_say(lang, "lost" if names else "stalled", names=names, **values), "bold red"))
         found += _narrowed(result, lang)
     for row in (*result.rows, *(one.row for one in result.groups)):
@@ -99,8 +100,14 @@ def _remarks(result: Result, lang: str) -> list[tuple[str, str]]:
     if result.rows and not any(expectation(result, row) for row in result.rows):
         found.append((_say(lang, "no_expectation" if result.backend == "gloo" else "no_published"), ""))
     for left in result.skipped:
-        found.append((_say(lang, "skipped", operation=left.operation, size=left.bytes, why=left.why), "yellow"))
+        told = _told(lang, operation=left.operation, why=left.why)
+        found.append((_say(lang, "skipped", size=left.bytes, **told), "yellow"))
     return found
+
+
+def _told(lang: str, **words: str) -> dict[str, str]:
+    """What the probe says, in the language of the report."""
+    return {name: translated(text, lang) for name, text in words.items()}
 
 
 def _narrowed(result: Result, lang: str) -> list[tuple[str, str]]:
@@ -141,7 +148,7 @@ def _pairs(result: Result, lang: str) -> list[tuple[str, str]]:
         return []
     found: list[tuple[str, str]] = []
     if not verdict.judged:
-        found.append((_say(lang, "unjudged", why=verdict.why), "yellow"))
+        found.append((_say(lang, "unjudged", why=translated(verdict.why, lang)), "yellow"))
     for node in verdict.nodes:
         name, share = result.name(result.units[node]), f"{verdict.share[node]:.0%}"
         found.append((_say(lang, "slow", name=name, share=share), "bold yellow"))

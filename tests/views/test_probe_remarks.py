@@ -11,6 +11,7 @@ import pytest
 
 from doctor.messages_probes import translated
 from doctor.session.node import known_probes
+from probes.live.collectives.measure import SHARED
 
 PROBES = Path(__file__).parents[2] / "probes"
 RAISED = (
@@ -61,3 +62,17 @@ def test_the_reason_within_a_remark_is_translated_too() -> None:
     assert translated(remark, "zh").endswith("无法读取：没有层、专家、token 数这几列")
     assert translated("ranks 0-2: has its recorder switched off", "zh") == "rank 0-2：其记录器已关闭"
     assert translated("is no table: [Errno 5] x", "zh") == "不是表格：[Errno 5] x"
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        "its process ended with exit status 1",
+        "no sign of life within 10 s",
+        "live, but not done within 30 s; the other ranks are",
+        "all ranks live, and 3 wait for more than 30 s (x)",
+        SHARED,
+    ],
+)
+def test_why_a_test_has_no_figure_is_known_in_chinese(why: str) -> None:
+    assert CHINESE.search(translated(why, "zh"))
