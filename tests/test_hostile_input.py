@@ -37,7 +37,7 @@ class Answer:
 def pdoctor(*arguments: str | Path, code: str = RUN, given: str = "") -> Answer:
     command = [sys.executable, "-c", code, *map(str, arguments)]
     drop = obey_permissions if os.geteuid() == 0 else None
-    done = subprocess.run(command, capture_output=True, text=True, input=given, timeout=120, preexec_fn=drop)
+    done = subprocess.run(command, capture_output=True, text=True, input=given, timeout=600, preexec_fn=drop)
     return Answer(done)
 
 

@@ -20,10 +20,10 @@ from probes.node.interface.py_spy import find
 from tests.probes.node.hung import PYTHON
 
 JOB = Path(__file__).parent.parent / "session" / "watch" / "job.py"
-TIMEOUT = 60
+TIMEOUT = 90
 """Seconds: of the process group, and as the script in the folder says."""
 SCRIPT = f'import datetime\ndist.init_process_group("gloo", timeout=datetime.timedelta(seconds={TIMEOUT}))\n'
-STARTS = 120.0
+STARTS = 240.0
 """Seconds in which torch is imported on a busy machine."""
 
 

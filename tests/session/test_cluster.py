@@ -53,8 +53,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def nothing_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Summaries are kept from run to run: here each run reads its files."""
+    """Summaries are kept from run to run: here each run reads its files. Workers may take long to come."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("doctor.session.cluster.PATIENCE", 180.0)
 
 
 @contextmanager
@@ -75,7 +76,7 @@ def scheduler(folder: Path, workers: int = 2) -> Iterator[tuple[str, list[subpro
     with ExitStack() as stack:
         here = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(told))
         stack.enter_context(process("distributed.cli.dask_scheduler", *here))
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not told.exists() or not told.read_text():
             assert time.monotonic() < deadline, "the scheduler does not start"
             time.sleep(0.05)
@@ -83,7 +84,7 @@ def scheduler(folder: Path, workers: int = 2) -> Iterator[tuple[str, list[subpro
         own = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1")
         started = [stack.enter_context(process("distributed.cli.dask_worker", address, *own)) for _ in range(workers)]
         with distributed.Client(address, set_as_default=False) as client:
-            client.wait_for_workers(workers, timeout=60)
+            client.wait_for_workers(workers, timeout=180)
         yield address.replace("tcp://", "dask://"), started
 
 
@@ -124,7 +125,6 @@ def test_a_worker_that_is_killed_in_the_middle_loses_nothing(
 def test_when_all_workers_are_gone_the_rest_is_read_here(
     folder: Path, loaded: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("doctor.session.cluster.PATIENCE", 4.0)
     alone = read_paths([folder], loaded)
     with scheduler(tmp_path) as (place, workers):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
@@ -134,6 +134,7 @@ def test_when_all_workers_are_gone_the_rest_is_read_here(
             if done == 20 and not killed.is_set():
                 for worker in workers:
                     os.kill(worker.pid, signal.SIGKILL)
+                monkeypatch.setattr("doctor.session.cluster.PATIENCE", 4.0)
                 killed.set()
 
         together = read_paths([folder], loaded, progress=progress, place=place)

@@ -49,7 +49,7 @@ def peaks() -> dict[tuple[str, int], int]:
         [sys.executable, str(Path(__file__).with_name("peak.py")), json.dumps(jobs)],
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=3000,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return dict(zip(keys, (int(line) for line in done.stdout.splitlines()), strict=True))
