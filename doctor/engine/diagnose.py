@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import takewhile
 
 from doctor.engine.candidates import Candidate, candidates, weigh
 from doctor.engine.evidence import noted
@@ -15,6 +13,7 @@ from doctor.engine.model import Diagnosis, Finding, Label, Role, Suspect, Verdic
 from doctor.engine.next_step import groups_of, next_steps, questions
 from doctor.engine.roots import UNSURE, compete, parents, rank_key
 from doctor.engine.situation import NOT_OWN, Situation
+from doctor.engine.survived import GOES_ON, went_on
 from doctor.facts.model import Event, Symptom
 from doctor.facts.store import FactStore
 from doctor.rulebase.expression import evaluate
@@ -127,17 +126,12 @@ def _demote_quiet(findings: list[Finding]) -> list[Finding]:
     return kept + [replace(f, role=Role.CONTRIBUTING) for f in quiet]
 
 
-GOES_ON = 3
-"""Steps, or lines of other milestones, that a rank tells after a failure which it has survived."""
-
-
 def _unexplained(found: list[Candidate], explained: dict[str, Consequences], situation: Situation) -> tuple[Event, ...]:
     """Failures that no finding accounts for, the first one in time first."""
     covered = {s for c in found for s in c.symptoms} | {i for c in explained.values() for i in c.identities}
     names = {name for name in situation.store.event_names() if _tells_a_failure(name, situation)}
     left = [event for event in situation.store.events() if event.name in names and id(event) not in covered]
-    milestones = _milestones(situation) if left else {}
-    left = [event for event in left if _failed(event, situation, milestones.get(event.source.path, ()))]
+    left = [event for event in left if _failed(event, situation)]
     firsts = {fact.source for fact in situation.store.every("failure.first_line")}
     left.sort(key=lambda e: (e.source not in firsts, e.time is None, e.time or 0.0, e.source.path, e.order))
     return tuple(left[:MOST_UNEXPLAINED])
@@ -148,37 +142,16 @@ def _tells_a_failure(name: str, situation: Situation) -> bool:
     return name == "python.traceback" or (spec is not None and spec.symptom is Symptom.FATAL)
 
 
-def _failed(event: Event, situation: Situation, milestones: Sequence[Event]) -> bool:
-    """Of what tells a failure: does it show one? Not a traceback or report of an end after which the job went on."""
+def _failed(event: Event, situation: Situation) -> bool:
+    """Of what tells a failure: does it show one? Not an exception or a report of an end after which the job went on.
+
+    Where ranks are labelled, what belongs to one or two steps may only have been on its way: the launcher reads their
+    errors and their output apart from each other.
+    """
     spec = situation.specs.get(event.name)
-    survivable = event.name == "python.traceback" or (spec is not None and spec.follows)
-    return not (survivable and _went_on(event, milestones))
-
-
-def _milestones(situation: Situation) -> dict[str, list[Event]]:
-    """Lines that tell how far the job is, by log, the last one first."""
-    found: dict[str, list[Event]] = defaultdict(list)
-    for event in situation.store.events():
-        if (spec := situation.specs.get(event.name)) is not None and spec.phase:
-            found[event.source.path].append(event)
-    for events in found.values():
-        events.sort(key=lambda event: -event.order)
-    return found
-
-
-def _went_on(event: Event, milestones: Sequence[Event]) -> bool:
-    """Did the rank go on after `event`? Where ranks are labelled, what belongs to one or two steps may only have been
-    on its way: the launcher reads their errors and their output apart from each other."""
+    survivable = event.name == "python.traceback" or (spec is not None and (spec.follows or spec.raised))
     enough = 1 if event.rank is None and event.local_rank is None else GOES_ON
-    told: set[tuple[object, int]] = set()
-    for later in takewhile(lambda one: one.order > event.order, milestones):
-        if None not in (later.rank, event.rank) and later.rank != event.rank:
-            continue
-        step = later.fields.get("step", later.step)
-        told.add((step, later.order if step is None else 0))
-        if len(told) >= enough:
-            return True
-    return False
+    return not (survivable and went_on(event, situation.milestones.get(event.source.path, ()), enough))
 
 
 def _verdict(findings: list[Finding], unexplained: tuple[Event, ...], situation: Situation) -> Verdict:

@@ -9,6 +9,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
+from doctor.engine.survived import caught, milestones, reported_ends
 from doctor.facts.model import Event, EventSpec, Fact, FactSpec, Source
 from doctor.facts.store import FactStore
 from doctor.rulebase.expression import reads
@@ -107,6 +108,7 @@ class Situation:
         """What was looked for already, by what was asked and of which entity."""
         self._alike: dict[str, bool] = {}
         self._by_entity: dict[tuple[str, str], dict[str, list[Event]]] = {}
+        self._uncaught: dict[str, list[Event]] = {}
         self._entities: dict[str, list[str]] = {}
         self._spans: dict[tuple[str, str], Span] = {}
         self._inner: dict[str, dict[str, list[str]]] = {}
@@ -136,13 +138,32 @@ class Situation:
         """Occurrences of `name` that belong to `entity`."""
         kind = entity.partition(":")[0]
         if kind not in _PLACE:
-            return self.store.events(name)
+            return self._standing(name)
         if (name, kind) not in self._by_entity:
             index: dict[str, list[Event]] = {}
-            for event in self.store.events(name):
+            for event in self._standing(name):
                 index.setdefault(f"{kind}:{_PLACE[kind](event)}", []).append(event)
             self._by_entity[name, kind] = index
         return self._by_entity[name, kind].get(entity, [])
+
+    def _standing(self, name: str) -> list[Event]:
+        """Occurrences of `name`, but for exceptions that were caught."""
+        events = self.store.events(name)
+        spec = self.specs.get(name)
+        if not events or spec is None or not spec.raised:
+            return events
+        if name not in self._uncaught:
+            over = {id(event) for event in caught(events, self.milestones, self._reported_ends)}
+            self._uncaught[name] = [event for event in events if id(event) not in over]
+        return self._uncaught[name]
+
+    @cached_property
+    def milestones(self) -> dict[str, list[Event]]:
+        return milestones(self.store, self.specs)
+
+    @cached_property
+    def _reported_ends(self) -> dict[str, int]:
+        return reported_ends(self.store, self.specs)
 
     def entities(self, kind: str) -> list[str]:
         """Entities of `kind` that a fact is about or an event comes from."""

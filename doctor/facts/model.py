@@ -103,7 +103,8 @@ class EventSpec:
 
     `fields` maps a capture to int, float, str, bytes (a size such as "2.5 GiB" becomes a number of bytes) or
     seconds. `symptom` says whether the line alone shows a failure. `follows` marks a line that is printed because
-    something else failed first. `phase` names the phase of the job that the line begins.
+    something else failed first. `phase` names the phase of the job that the line begins. `raised` marks the message of
+    an exception, which a program may catch: it counts only if the job did not go on.
     """
 
     name: str
@@ -112,6 +113,7 @@ class EventSpec:
     symptom: Symptom = Symptom.NONE
     follows: bool = False
     phase: str = ""
+    raised: bool = False
     meaning: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -139,7 +139,7 @@ def _remedy(node: Node) -> Remedy:
 def read_events(data: Any) -> dict[str, EventSpec]:
     """The events of one file of rules/events."""
     document = Node(data or {})
-    keys = ("meaning", "patterns", "fields", "symptom", "follows", "phase")
+    keys = ("meaning", "patterns", "fields", "symptom", "follows", "phase", "raised")
     return {name: _event(name, document.node(name, keys)) for name in document.data}
 
 
@@ -162,6 +162,7 @@ def _event(name: str, node: Node) -> EventSpec:
         symptom=Symptom(node.choice("symptom", list(Symptom), "none")),
         follows=node.flag("follows"),
         phase=node.string("phase", ""),
+        raised=node.flag("raised"),
         meaning={"en": meaning.en, "zh": meaning.zh} if meaning else {},
     )
 
