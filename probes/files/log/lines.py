@@ -278,7 +278,7 @@ class Lines:
         raised = None
         if built_in or self._tracebacks:
             self._note_rank(prefix)
-            for traceback in self._tracebacks.feed(prefix.label.strip(), prefix.body, source, position):
+            for traceback in self._tracebacks.feed(prefix.label.strip(), prefix.body, source, position, not found):
                 self._keep_traceback(traceback)
             raised = self._tracebacks.belongs(prefix.label.strip())
         for spec, groups in found.values():

@@ -27,6 +27,7 @@ BUILT_IN = (
     r"comm 0x[0-9a-f]+ rank \d+ nranks \d+",
     r"rank +: \d+ \(local_rank: \d+\)",
     r"pid=\d+\) world_rank=\d+, local_rank=",
+    r"(?:^|[^\w.])(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{2,60}(?:Error|Exception): \S",
 )
 
 

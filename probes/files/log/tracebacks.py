@@ -16,6 +16,7 @@ EXCEPTION = re.compile(
     r"(?:[A-Za-z_]\w*\.)*[A-Z_]\w*(?:Error|Exception|Exit|Interrupt|Warning|Timeout|Failure|Fault|Died\w*|Stop\w*)$"
     r"|(?:[A-Za-z_]\w*\.)+(?:error|timeout|gaierror|herror|Empty|Full|Again)$"
 )
+LONE = re.compile(r"(?:[A-Za-z_]\w*\.)*(?!BrokenPipe)[A-Z]\w+(?:Error|Exception)$")
 CLASS = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w+$")
 REPORT = re.compile(r"\s*traceback : $")
 """What torchrun's summary puts before the traceback that a rank left to it; it indents all lines alike."""
@@ -126,15 +127,19 @@ class Tracebacks:
         traceback = self._open.get(label)
         return traceback.current if traceback and traceback.current.final and not traceback.blank else None
 
-    def feed(self, label: str, body: str, source: Source, position: int) -> Iterator[Traceback]:
-        """Take one line. Yields tracebacks that have ended, each once."""
+    def feed(self, label: str, body: str, source: Source, position: int, unknown: bool = False) -> Iterator[Traceback]:
+        """Take one line. Yields tracebacks that have ended, each once. Of a line that is `unknown` otherwise, the name
+        of an exception at its start is a traceback whose frames were left out."""
         for other in [o for o in self._open.values() if o.label != label]:
             other.unseen += 1
             if other.unseen > FOREIGN:
                 yield self._open.pop(other.label)
         traceback = self._open.get(label) or self._adopted(label)
         if traceback is None:
-            if begun := _begin(label, body, source, position):
+            begun = _begin(label, body, source, position)
+            if begun is None and unknown:
+                begun = _alone(label, body, source, position)
+            if begun:
                 self._open[begun.label] = begun
             return
         traceback.unseen = 0
@@ -244,6 +249,16 @@ def _begin(label: str, body: str, source: Source, position: int) -> Traceback | 
             traceback.current.enter(f"{rest[1]}:{rest[3] or '?'}: ", traceback.body(body), source)
             return traceback
     return None
+
+
+def _alone(label: str, body: str, source: Source, position: int) -> Traceback | None:
+    """An exception of which only the last line is there. One of the output that is closed at the end is no failure."""
+    match = _ends(body, LONE)
+    if match is None or not match[2]:
+        return None
+    traceback = Traceback(label, "", current=Raised(position=position))
+    _finish(traceback.current, match, source, position)
+    return traceback
 
 
 def _label_after_bar(before: str) -> str:

@@ -305,7 +305,8 @@ def test_a_traceback_within_libraries_alone_has_no_frame_of_its_own() -> None:
 
 REPORT = """\
 torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
-============================================================
+=====================================================
+
 train.py FAILED
 ------------------------------------------------------------
 Failures:
@@ -356,3 +357,22 @@ def test_what_comes_after_the_summary_is_nobodys() -> None:
     )
     last = [event for event in events(REPORT + after) if event.name == "python.traceback"][-1]
     assert (last.rank, last.fields["exception"]) == (None, "KeyError")
+=======
+def test_an_exception_without_its_frames() -> None:
+    (event,) = tracebacks("loading\n[rank2]: lib.worker.BackendError: the run was not ended\n[rank0] step 3\n")
+    assert (event.fields["exception"], event.rank, event.source.line) == ("lib.worker.BackendError", 2, 2)
+    assert event.fields["message"] == "the run was not ended"
+    assert event.fields["frames"] == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "WARNING: retrying after requests.exceptions.ConnectionError: reset by peer",
+        "BrokenPipeError: [Errno 32] Broken pipe",
+        "catching ValueError: is not needed here",
+        OOM,
+    ],
+)
+def test_a_name_within_a_remark_or_a_known_message_is_no_exception_by_itself(line: str) -> None:
+    assert tracebacks(f"{line}\nstep 1\n") == []
