@@ -20,6 +20,7 @@ AREAS = {
     "MOE": "moe",
     "NUM": "numerics",
     "LIV": "live",
+    "FRM": "framework",
 }
 """The folder of a rule by the letters of its id."""
 
