@@ -15,7 +15,7 @@ from doctor import __version__
 from doctor.rulebase.errors import RuleError
 from doctor.rulebase.model import RuleBase
 
-FORMAT = 6
+FORMAT = 7
 KEPT = 4
 """Packs that stay in the cache: several versions or rule folders may be in use by turns."""
 
