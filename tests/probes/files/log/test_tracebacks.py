@@ -305,8 +305,7 @@ def test_a_traceback_within_libraries_alone_has_no_frame_of_its_own() -> None:
 
 REPORT = """\
 torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
-=====================================================
-
+============================================================
 train.py FAILED
 ------------------------------------------------------------
 Failures:
@@ -357,7 +356,8 @@ def test_what_comes_after_the_summary_is_nobodys() -> None:
     )
     last = [event for event in events(REPORT + after) if event.name == "python.traceback"][-1]
     assert (last.rank, last.fields["exception"]) == (None, "KeyError")
-=======
+
+
 def test_an_exception_without_its_frames() -> None:
     (event,) = tracebacks("loading\n[rank2]: lib.worker.BackendError: the run was not ended\n[rank0] step 3\n")
     assert (event.fields["exception"], event.rank, event.source.line) == ("lib.worker.BackendError", 2, 2)
