@@ -85,9 +85,9 @@ def run(tmp_path: Path) -> Iterator[Start]:
 
 def test_a_rank_that_raises_is_named_with_the_line(run: Start) -> None:
     job = run("raise", 30, 400, 60)
-    said = job.until(90, Kind.NEW, Kind.UNEXPLAINED)
+    said = job.until(240, Kind.NEW, Kind.UNEXPLAINED)
     while said is not None and said.entities == ("job",):  # the launcher's line was read first
-        said = job.until(30, Kind.NEW, Kind.UNEXPLAINED)
+        said = job.until(120, Kind.NEW, Kind.UNEXPLAINED)
     assert said is not None
     assert said.entities == ("rank:2",)
     assert "token id 50257" in said.report.diagnosis.unexplained[0].source.text
@@ -95,7 +95,7 @@ def test_a_rank_that_raises_is_named_with_the_line(run: Start) -> None:
 
 def test_a_rank_that_is_killed_is_named(run: Start) -> None:
     job = run("kill", 30, 400, 60)
-    said = job.until(90, Kind.NEW)
+    said = job.until(240, Kind.NEW)
     assert said is not None and said.finding is not None
     assert said.finding.rule.cause == "host-oom-kill"
     assert said.entities == ("rank:2",)
@@ -104,7 +104,7 @@ def test_a_rank_that_is_killed_is_named(run: Start) -> None:
 @pytest.mark.parametrize("how", ["loader", "collective"])
 def test_a_hang_is_told_before_the_time_out_strikes(run: Start, how: str) -> None:
     job = run(how, 60, 4000, 60)
-    said = job.until(120, Kind.NEW, Kind.UNEXPLAINED)
+    said = job.until(240, Kind.NEW, Kind.UNEXPLAINED)
     assert said is not None and said.finding is not None
     assert said.finding.rule.id == "LIV001"
     assert job.process.poll() is None
@@ -114,7 +114,7 @@ def test_a_hang_is_told_before_the_time_out_strikes(run: Start, how: str) -> Non
 
 def test_a_rank_that_becomes_slow_is_named_with_what_it_waits_for(run: Start) -> None:
     job = run("slow", 60, 400, 60)
-    said = job.until(120, Kind.NEW)
+    said = job.until(240, Kind.NEW)
     assert said is not None and said.finding is not None
     assert said.finding.rule.id == "LIV011"
     assert said.entities == ("rank:2",)
@@ -123,7 +123,7 @@ def test_a_rank_that_becomes_slow_is_named_with_what_it_waits_for(run: Start) ->
 
 def test_a_rank_whose_host_memory_grows(run: Start) -> None:
     job = run("leak", 1, 4000, 60)
-    said = job.until(120, Kind.NEW, rules=("LIV005",))
+    said = job.until(240, Kind.NEW, rules=("LIV005",))
     assert said is not None
     assert said.entities == ("rank:2",)
 
