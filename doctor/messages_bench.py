@@ -34,11 +34,11 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "slow": (
         "Pairs: {name} is slow with every other, {share} of the usual.",
-        "两两测试：{name} 与所有其他成员都慢，为常值的 {share}。",
+        "两两测试：{name} 与所有其他成员都慢，为正常值的 {share}。",
     ),
     "link": (
         "Pairs: the path {name} is slow, {share} of the usual; both ends are quick with others.",
-        "两两测试：路径 {name} 慢，为常值的 {share}；两端与其他成员正常。",
+        "两两测试：路径 {name} 慢，为正常值的 {share}；两端与其他成员正常。",
     ),
     "unjudged": ("Pairs: no verdict: {why}.", "两两测试：无法判断：{why}。"),
     "untested": (

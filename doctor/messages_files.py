@@ -119,7 +119,7 @@ LIVE: Sequence[tuple[str, str]] = (
     (r"one pair has nothing to be compared with", "只有一对，无可比较"),
     (r"healthy pairs differ too much", "正常的配对之间差异过大"),
     (r"no node is above suspicion", "没有可排除嫌疑的节点"),
-    (r"at least half of the nodes look slow, so none is usual", "至少一半节点看起来慢，无从确定常值"),
+    (r"at least half of the nodes look slow, so none is usual", "至少一半节点看起来慢，无从确定正常值"),
     # dumps of a job that runs
     (r"(?P<name>\S+) is not set in the job", "作业中未设置 {name}"),
     (

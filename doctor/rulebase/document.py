@@ -10,7 +10,11 @@ from typing import Any
 from doctor.rulebase.errors import RuleError, suggestion
 from doctor.rulebase.model import Text
 
-_BETWEEN_CHINESE = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")
+_BETWEEN_CHINESE = re.compile(
+    r"(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])"
+    r"|(?<=[，。；：、！？）」]) | (?=[，。；：、！？（「])"
+)
+"""Blanks that Chinese does without: between its characters, and beside its marks, which have room of their own."""
 
 MAX_BYTES = 1 << 20
 Keys = tuple[str | int, ...]

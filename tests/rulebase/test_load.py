@@ -83,3 +83,10 @@ def test_only_the_newest_packs_are_kept(tmp_path: Path) -> None:
         pack.save(tmp_path / f"rules-{number}.msgpack", RuleBase({}, {}, {}), ())
     assert len(list(tmp_path.iterdir())) == pack.KEPT
     assert (tmp_path / "rules-8.msgpack").exists()
+
+
+def test_a_chinese_text_keeps_no_blank_where_its_lines_were_joined(tmp_path: Path) -> None:
+    wrapped = "第一行，\\n第二行： 16 个 rank\\n与 GPU。"
+    path = rule_file(tmp_path, rule_text().replace("zh: 因为", f'zh: "{wrapped}"'))
+    (rule,) = read_files([(path, "rules/oom/T001.yaml")], CATALOGUE, EVENTS).base.rules.values()
+    assert rule.because.zh == "第一行，第二行：16 个 rank 与 GPU。"
