@@ -46,6 +46,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "No rule explains the failure that shows first: {exception} at {frame}. See {where}",
         "最早出现的故障没有规则能解释：{frame} 处抛出 {exception}。见 {where}",
     ),
+    "summary.follows": (
+        "It shows only what follows from a failure ({where}: {what}). Look at the logs of the other ranks and nodes.",
+        "只看到由故障引起的现象（{where}：{what}）。请查看其他 rank 与节点的日志。",
+    ),
     "summary.too_little": ("There is too little to judge by.", "材料太少，无法判断。"),
     "headline.roots.one": ("{n} root cause", "{n} 个根本原因"),
     "headline.roots.many": ("{n} root causes", "{n} 个根本原因"),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from doctor.engine.model import Finding, NextStep
+from doctor.engine.situation import NOT_OWN
 from doctor.facts.model import Event, Source, Value
 from doctor.facts.ranks import MOST_NAMES, ranges
 from doctor.facts.said import words
@@ -134,7 +135,19 @@ def summary(report: Report, lang: str) -> str:
         if raised and frame:
             return say(lang, "summary.raised", exception=raised, frame=frame, where=spot)
         return say(lang, "summary.unexplained", where=spot)
+    if (follows := _first_consequence(report)) is not None:
+        spot = f"{follows.source.path}:{follows.source.line}"
+        return say(lang, "summary.follows", where=spot, what=event_meaning(report, follows.name, lang))
     return say(lang, "summary.too_little")
+
+
+def _first_consequence(report: Report) -> Event | None:
+    """The first line of logs that hold nothing but what follows from a failure elsewhere."""
+    own = [event for event in report.store.events() if event.name not in NOT_OWN]
+    specs = report.rulebase.events
+    if not all((spec := specs.get(event.name)) is not None and spec.follows for event in own):
+        return None
+    return min(own, key=lambda event: (event.source.path, event.order), default=None)
 
 
 def headline(report: Report, lang: str) -> str:
