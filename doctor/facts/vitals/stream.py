@@ -33,6 +33,8 @@ MEASURES = (
     "numerics.overflow_skip",
 )
 OF_INTEREST = frozenset((*BEATS, *PAUSES, *BEGINS, *ENDS, *MEASURES))
+STRETCH = 5.0
+"""Seconds over which steps are counted by the clock: logs are looked at each quarter of a second."""
 FARTHEST = 100_000
 """Steps between two lines beyond which the number is no count of steps."""
 
@@ -50,6 +52,8 @@ class Stream:
     trends: Trends = field(default_factory=Trends)
     step: int | None = None
     counting: int = -1
+    since: tuple[bool, float, float] | None = None
+    """Where steps are counted from by the clock: whether by the stamps of lines, the time, and the step."""
     last: Source | None = None
     over: bool = False
     mfu: float | None = None
@@ -86,6 +90,8 @@ class Stream:
             elif self.step is not None and 1 < step - self.step <= FARTHEST:
                 between = step - self.step
             self.step = int(step)
+        if step is not None:
+            self._by_clock(step, event, at)
         seconds = seconds_of(event)
         self.pulse.beat(at, event.time, None if seconds is None else seconds * between)
         total = number(event, "total")
@@ -106,7 +112,18 @@ class Stream:
             self.counting, self.step = kind, None
         return step
 
+    def _by_clock(self, step: float, event: Event, at: float) -> None:
+        """The time of steps since some seconds ago, where nothing was announced and no step was done again."""
+        stamped = event.time is not None
+        now = event.time if event.time is not None else at
+        if self.since is None or self.since[0] != stamped or not 0 <= step - self.since[2] <= FARTHEST:
+            self.since = (stamped, now, step)
+        elif step > self.since[2] and now - self.since[1] >= STRETCH:
+            self.trends.clock.see((now - self.since[1]) / (step - self.since[2]), event.source)
+            self.since = (stamped, now, step)
+
     def _pause(self, event: Event, at: float) -> None:
+        self.since = None
         self.pulse.milestone(at, event.time, PAUSES[event.name])
         if event.name == "progress.save_started":
             self.saving = (at, event.time)
@@ -119,6 +136,7 @@ class Stream:
     def _begin(self, event: Event, at: float) -> None:
         """Another attempt in the same file: its first steps are slow again."""
         self.pulse.milestone(at, event.time, "init")
+        self.since = None
         if self.pulse.beats:
             self.pulse.beats, self.step, self.over = 0, None, False
             self.trends.begin()

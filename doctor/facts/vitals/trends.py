@@ -31,6 +31,8 @@ class Trends:
 
     rates: dict[str, Shift] = field(default_factory=dict)
     pace: Shift = field(default_factory=lambda: Shift(SLOWER))
+    clock: Shift = field(default_factory=lambda: Shift(SLOWER))
+    """Seconds a step by the clock, for logs that tell no time of a step."""
     data: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
     own: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
     compute: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
@@ -111,7 +113,7 @@ class Trends:
 
     def restart(self) -> None:
         """What is usual has to be learnt again: the batch has another size."""
-        self.pace, self.rates = Shift(SLOWER), {}
+        self.pace, self.clock, self.rates = Shift(SLOWER), Shift(SLOWER), {}
         self.own.clear()
         self.data.clear()
         self.compute.clear()
@@ -126,7 +128,10 @@ class Trends:
         for name in RATES:
             if (series := self.rates.get(name)) is not None and series.recent:
                 return name, series
-        return ("step time", self.pace) if self.pace.recent else None
+        if self.pace.recent:
+            return "step time", self.pace
+        # A time that is printed, were it once or by a bar, is nearer to the steps than the lines are.
+        return ("step time", self.clock) if self.clock.recent and not self.pace.count else None
 
     @property
     def fall(self) -> tuple[float, float, Source] | None:

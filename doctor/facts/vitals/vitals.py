@@ -102,7 +102,7 @@ def _standing(entity: str, main: Stream, streams: Sequence[Stream]) -> Iterator[
     steps = [stream.step for stream in streams if stream.step is not None]
     if steps:
         yield fact("live.step", max(steps), entity, [main.last])
-    if (seconds := main.trends.pace.now or main.trends.seconds) is not None:
+    if (seconds := main.trends.pace.now or main.trends.seconds or main.trends.clock.now) is not None:
         yield fact("live.step_time", seconds, entity, [main.last])
     if main.mfu is not None:
         yield fact("live.mfu", main.mfu, entity, [main.last])

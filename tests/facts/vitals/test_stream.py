@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from doctor.facts.vitals.stream import Stream
 from tests.facts.vitals.jobs import event
 
@@ -36,3 +40,43 @@ def test_what_alone_counts_is_believed() -> None:
     assert log.step == 90
     log.take(event("progress.bar", 20, label="", step=3, total=50), 30.0)
     assert log.step == 3
+
+
+def by_clock(*seconds: float, stamped: bool = True, pause: bool = False) -> Stream:
+    """A log of lines that number the steps and tell no time, each of which took so many seconds."""
+    log, now = stream(), 100.0
+    for n, taken in enumerate(seconds, 1):
+        now += taken
+        if pause and n % 10 == 0:
+            log.take(event("progress.eval_started", n), now)
+            now += 300
+            log.take(event("progress.eval_done", n), now)
+        line = event("progress.loss_line", n, step=n)
+        log.take(replace(line, time=now) if stamped else line, now)
+    return log
+
+
+@pytest.mark.parametrize("stamped", [True, False])
+def test_a_log_without_times_becomes_slower_by_the_clock(stamped: bool) -> None:
+    slower = by_clock(*[6.0] * 60, *[9.0] * 30, stamped=stamped).trends.slower()
+    assert slower is not None
+    assert slower[0] == "step time" and slower[1].ratio == pytest.approx(1.5)
+
+
+def test_pauses_that_are_announced_are_no_slow_steps() -> None:
+    slower = by_clock(*[6.0] * 120, pause=True).trends.slower()
+    assert slower is not None and slower[1].ratio is None
+    assert slower[1].now == pytest.approx(6.0)
+
+
+def test_what_the_lines_tell_goes_before_the_clock() -> None:
+    log = by_clock(*[6.0] * 60, *[9.0] * 30)
+    log.take(event("progress.step", 100, step=100, step_time_s=2.0), 2000.0)
+    assert log.trends.slower() is None
+
+
+def test_steps_that_are_done_again_are_not_counted() -> None:
+    log = stream()
+    for n, step in enumerate([1, 2, 3, 4, 2, 3, 4, 5, 6] * 3):
+        log.take(replace(event("progress.loss_line", n, step=step), time=10.0 * n), 10.0 * n)
+    assert all(seconds == 10.0 for seconds in log.trends.clock.reference)
