@@ -229,6 +229,9 @@ class Placer:
         if prefix.pid is not None and (known := self._lines.ranks.get((prefix.host, prefix.pid))):
             return known[0]
         stated = _whole(fields.get("rank"))
+        pid = _whole(fields.get("pid"))
+        if stated is None and pid is not None and (known := self._lines.ranks.get((prefix.host, pid))):
+            stated = known[0]
         if stated is None:
             stated = rank_in(prefix.body)
         if stated is None and self._reading.rank is None:

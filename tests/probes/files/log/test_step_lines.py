@@ -126,3 +126,16 @@ def test_workers_of_ray_have_the_ranks_that_their_controller_lists() -> None:
 """
     ranks = [event.rank for event in events(log) if event.name == "progress.step"]
     assert ranks == [0, 1, None]
+
+
+@pytest.mark.parametrize(("pid", "rank"), [(412, 1), (99, None)])
+def test_a_worker_that_ray_lost_is_the_rank_of_its_process(pid: int, rank: int | None) -> None:
+    log = f"""\
+(TrainController pid=90) - (ip=10.0.0.5, pid=311) world_rank=0, local_rank=0, node_rank=0
+(TrainController pid=90) - (ip=10.0.0.5, pid=412) world_rank=1, local_rank=1, node_rank=0
+(raylet) A worker died or was killed while executing a task by an unexpected system error. Worker IP address: 10.0.0.5 \
+Worker port: 4325 Worker PID: {pid} Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a \
+connection error code 2. End of file.
+"""
+    (lost,) = (event for event in events(log) if event.name == "ray.worker_lost")
+    assert lost.rank == rank
