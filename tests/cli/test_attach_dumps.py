@@ -55,8 +55,12 @@ def test_stacks_name_the_rank_and_its_line_before_the_time_out(
     attach = [sys.executable, "-m", "doctor", "attach", str(logs), "--dump", "stacks", "--jsonl", str(told)]
     settings = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
     with (logs / "job.log").open("wb") as log, errors.open("wb") as err:
-        job = subprocess.Popen([*launch, how, "100", "100000", str(TIMEOUT)], env=settings, stdout=log, stderr=log)
         watch = subprocess.Popen(attach, stdout=subprocess.DEVNULL, stderr=err)
+        end = time.monotonic() + STARTS
+        while "watching" not in errors.read_text():
+            assert time.monotonic() < end and watch.poll() is None, errors.read_text()
+            time.sleep(0.1)
+        job = subprocess.Popen([*launch, how, "100", "100000", str(TIMEOUT)], env=settings, stdout=log, stderr=log)
         try:
             end = time.monotonic() + STARTS + TIMEOUT
             while not any(one["cause"] == cause for one in said(told)):

@@ -37,8 +37,12 @@ def test_the_place_that_keeps_memory_is_named_before_it_is_full(place: dict[str,
     settings.pop("PDOCTOR_RECORD", None)
     attach = [sys.executable, "-m", "doctor", "attach", str(logs), "--dump", "memory", "--jsonl", str(told)]
     with (logs / "train.log").open("wb") as log, errors.open("wb") as err:
-        job = subprocess.Popen([PYTHON, str(JOB), str(tmp_path / "record")], env=settings, stdout=log, stderr=log)
         watch = subprocess.Popen(attach, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=err)
+        end = time.monotonic() + PATIENCE
+        while "watching" not in errors.read_text():
+            assert time.monotonic() < end and watch.poll() is None, errors.read_text()
+            time.sleep(0.1)
+        job = subprocess.Popen([PYTHON, str(JOB), str(tmp_path / "record")], env=settings, stdout=log, stderr=log)
         try:
             end = time.monotonic() + PATIENCE
             while not any(line["rule"] == "MEM051" for line in said(told)):
