@@ -22,5 +22,12 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "file": ("{records} records, {modelled} modelled", "{records} 条记录，{modelled} 条可建模"),
     "reason": ("left out: {n} x {reason}", "未计入：{n} x {reason}"),
     "problem": ("not read: {problem}", "未读取：{problem}"),
+    # quantities and groups, by the names that they have for programs
+    "step time": ("step time", "单步时间"),
+    "allocated": ("allocated", "已分配显存"),
+    "reserved": ("reserved", "已保留显存"),
+    "allocated by rank": ("allocated by rank", "各 rank 已分配显存"),
+    "8 GiB and more": ("8 GiB and more", "8 GiB 及以上"),
+    "below 8 GiB": ("below 8 GiB", "8 GiB 以下"),
     "nothing": ("no record could be compared", "没有可比较的记录"),
 }

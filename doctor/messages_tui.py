@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 TEXTS: Mapping[str, tuple[str, str]] = {
     "tui.no_terminal": (
-        "--tui needs a terminal: leave it out for the report as text, or use --json",
-        "--tui 需要终端：去掉它可得到文本报告，或使用 --json",
+        "--tui and `pdoctor ui` need a terminal: `pdoctor analyze PATH` and `pdoctor run` give the report as text, or as "
+        "--json",
+        "--tui 与 `pdoctor ui` 需要终端：`pdoctor analyze PATH` 与 `pdoctor run` 给出文本报告，也可加 --json",
     ),
     "tui.dumb_terminal": (
         "a terminal with TERM={term} cannot show it: use `pdoctor analyze PATH` or `pdoctor run` for the report as"

@@ -138,10 +138,15 @@ def _differences(before: Side, after: Side) -> Iterator[Difference]:
                 continue
             a, b = _plain(first.value), _plain(second.value)
             if a != b:
-                yield Difference(what, str(first.value), str(second.value))
+                yield Difference(what, _shown(first.value), _shown(second.value))
                 break
             if what != "model":
                 break
+
+
+def _shown(value: object) -> str:
+    """As the fact states it; a count that was computed, such as that of parameters, without a fraction."""
+    return f"{value:,.0f}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _plain(value: object) -> str:

@@ -70,10 +70,10 @@ def _comparisons(page: Page, lang: str, all_compared: tuple[Compared, ...]) -> N
     for number, one in enumerate(all_compared):
         if number == 0:
             page.row(Text("  " + " " * LABEL + "".join(_right(_say(lang, column)) for column in COLUMNS), "dim"))
-        page.row(_line(one.quantity, one.every))
+        page.row(_line(_named(lang, one.quantity), one.every))
         if len(one.groups) > 1:
             for group, found in one.groups.items():
-                page.row(_line("  " + group, found))
+                page.row(_line("  " + _named(lang, group), found))
         if one.held_out:
             page.row(_line("  " + _say(lang, "held_out"), one.held_out))
         _reasons(page, lang, one.reasons)
@@ -90,6 +90,11 @@ def _reasons(page: Page, lang: str, reasons: Mapping[model.Text, int]) -> None:
 def _told(reasons: Mapping[model.Text, int]) -> dict[str, int]:
     """By the English words, whatever the language of the report: programs look for them."""
     return {reason.en[:LONGEST]: n for reason, n in reasons.items()}
+
+
+def _named(lang: str, name: str) -> str:
+    """A quantity or group in words; kinds of jobs go by their names."""
+    return _say(lang, name) if name in TEXTS else name
 
 
 def _line(label: str, found: Errors) -> Text:

@@ -85,6 +85,11 @@ def test_other_conditions_are_named_and_end_the_comparison() -> None:
     assert [difference.what for difference in found.differences] == ["seq_len", "global_batch"]
 
 
+def test_models_without_names_differ_in_whole_parameters() -> None:
+    (found,) = compare(run(2.0, config__params=4831838208.0), run(1.0, config__params=2415919104.0)).differences
+    assert (found.what, found.before, found.after) == ("model", "4,831,838,208", "2,415,919,104")
+
+
 def test_a_batch_that_the_log_itself_tells_is_a_condition() -> None:
     found = compare(run(2.0, run__global_batch=64), run(1.0, run__global_batch=32))
     assert found.verdict == "incomparable"
