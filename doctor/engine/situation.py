@@ -15,8 +15,8 @@ from doctor.facts.store import FactStore
 from doctor.rulebase.expression import reads
 from doctor.rulebase.truth import Truth
 
-NOT_OWN = ("log.last_line", "torch.reported_rank")
-"""Events that every log, or every report of an end has, and that therefore tell nothing by being there."""
+NOT_OWN = ("log.last_line",)
+"""Events that every log has and that therefore say nothing about which line comes first or last."""
 
 
 LEAVES = ("rank", "gpu", "nic")

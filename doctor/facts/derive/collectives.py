@@ -31,6 +31,8 @@ GIVES = (
 
 STARTUP_SEQ = 10
 """Barriers before training (main_process_first, model and data set-up) are among the first ten collectives."""
+REPORTED = "torch.worker_failed"
+"""What the launcher says of a rank in the end: no word of the rank's own."""
 DEFAULT_GROUPS = ("", "0", "default_pg")
 POINT_TO_POINT = ("SEND", "RECV", "RECVANYSOURCE", "COALESCED", "SENDRECV")
 MOST_RANKS = 1 << 20
@@ -75,9 +77,11 @@ class _Hang:
         self.groups = {wait.group for wait in self.all_waits}
         self.waits = self._main_group()
         self.reporting = sorted({w.rank for w in self.all_waits if w.rank is not None} - self.named)
-        self.heard = {e.rank for e in store.events() if e.run == run and e.rank is not None}
+        ranked = [e for e in store.events() if e.run == run and e.rank is not None]
+        self.heard = {e.rank for e in ranked if e.rank is not None and e.name != REPORTED}
+        reported = {e.rank for e in ranked if e.rank is not None}
         self.world = self._world()
-        known = set(range(self.world or 0)) | self.heard | self.named | set(range(max(self.reporting, default=-1) + 1))
+        known = {*range(self.world or 0), *reported, *self.named, *range(max(self.reporting, default=-1) + 1)}
         absent = sorted(rank for rank in known - set(self.reporting) if 0 <= rank < MOST_RANKS)
         # with the log of a single rank at hand, the silence of the others means nothing
         decided = len(self.reporting) > 1 or bool(self.named) or any(rank in self.heard for rank in absent)

@@ -10,8 +10,8 @@ from doctor.facts.store import FactStore
 
 TIMED_OUT = "gloo.timeout"
 LOST = (TIMED_OUT, "gloo.peer_closed", "nccl.remote_closed")
-REPORTED = "torch.reported_rank"
-"""The launcher names all ranks of its node that failed, also those that it ended itself."""
+REPORTED = "torch.worker_failed"
+"""The launcher's report of how its ranks ended: it names those that failed, and none that ended well."""
 
 NEEDS = (*(f"event:{name}" for name in (*LOST, REPORTED)), "config.world_size")
 GIVES = ("failure.gone", "failure.awaited", "failure.peers")
@@ -53,7 +53,7 @@ def _ranks(store: FactStore, run: str) -> set[int]:
     if world is not None and isinstance(world.value, int) and 0 < world.value <= MOST:
         return set(range(world.value)) | seen
     every = set(range(max(seen, default=-1) + 1)) if max(seen, default=0) < MOST else set()
-    reported = any(event.run == run for event in store.events(REPORTED))
+    reported = any(event.run == run and event.rank is not None for event in store.events(REPORTED))
     return every if seen == every or reported else set()
 
 

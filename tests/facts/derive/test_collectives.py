@@ -53,6 +53,15 @@ def test_silent_rank_with_a_log_of_its_own_is_not_ignored() -> None:
     assert hang([other, timeout(1, 2), timeout(3, 2)])["hang.only_rank0_silent"] is False
 
 
+def test_what_the_launcher_reports_of_a_rank_is_no_word_of_its_own() -> None:
+    reported = [event("torch.worker_failed", {"exitcode": -15}, rank=rank) for rank in range(4)]
+    alone = hang([timeout(0, 812), *reported])
+    assert "hang.silent_ranks" not in alone
+    several = hang([*(timeout(rank, 812) for rank in (0, 1, 2)), *reported])
+    assert several["hang.silent_ranks"] == (3,)
+    assert "hang.silent_heard" not in several
+
+
 def test_a_collective_late_in_training_is_no_barrier_at_the_start() -> None:
     found = hang(timeout(rank, 28956, numel=1) for rank in (1, 2))
     assert found["hang.startup"] is False

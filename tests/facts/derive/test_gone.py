@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.facts.derive.gone import derive
+from doctor.facts.derive.gone import REPORTED, derive
 from doctor.facts.model import Event, Fact, Source, Value
 from doctor.facts.store import FactStore
 
@@ -48,7 +48,7 @@ def test_a_rank_that_never_printed_is_known_by_the_size_of_the_job() -> None:
 
 def test_a_rank_that_never_printed_is_the_one_that_the_launcher_does_not_report() -> None:
     quiet = [event for event in STEPS if event.rank != 2]
-    reported = [seen("torch.reported_rank", rank, 9) for rank in (0, 1, 3)]
+    reported = [seen(REPORTED, rank, 9, symptom="fatal", follows=True) for rank in (0, 1, 3)]
     assert gone(*quiet, *CLOSED, *reported) == {"rank:2": True}
     assert gone(*quiet, *CLOSED[:2], *reported) == {}  # rank 3 may be it as well
 
