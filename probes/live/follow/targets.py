@@ -110,16 +110,19 @@ def _holds_lines(entry: os.DirEntry[str]) -> bool:
 
 @dataclass(slots=True)
 class Processes:
-    """The files that processes and their children write to: standard output and error, and logs they hold open."""
+    """The files that processes and their children write to: standard output and error, and logs they hold open. Of
+    those that have ended, what they wrote to when they were last looked at: they may end before anybody reads it."""
 
     pids: Sequence[int]
     root: Path = Path("/proc")
     unreadable: dict[int, str] = field(default_factory=dict)
     """Processes whose files could not be looked at, or whose output goes elsewhere, with the reason."""
 
+    _last: list[str] = field(default_factory=list)
+
     def __call__(self) -> Iterator[str]:
-        for pid in self._all():
-            yield from self._files(pid)
+        self._last = [path for pid in self._all() for path in self._files(pid)] or self._last
+        yield from self._last
 
     def over(self) -> bool:
         """Have all named processes ended?"""

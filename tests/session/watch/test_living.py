@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,19 @@ def test_a_file_may_have_been_written_at_any_time(tmp_path: Path, written: int) 
         pytest.skip("this file system keeps no such time")
     replay.turns(3)
     assert any(key.startswith("new MEM") for key in said(replay))
+
+
+def test_a_job_that_ends_before_the_first_look_is_read(tmp_path: Path) -> None:
+    program = f"import sys; sys.stdin.read(); print({OOM!r}, flush=True)"
+    with (tmp_path / "job.out").open("w") as out:
+        job = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=out)
+    following = follow([], [job.pid])
+    job.communicate()
+    watch = Watch(load_rulebase(), following.follower, following.roots)
+    told = [one for _ in range(3) for one in watch.turn().said]
+    assert following.over()
+    assert any(one.text_key.startswith("MEM") for one in (*told, *watch.finish()))
+    following.follower.close()
 
 
 def test_a_pipe_is_read_by_nobody_else(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def test_outputs_and_open_logs_of_a_process_and_its_children(tmp_path: Path) -> 
         job.kill()
         job.wait()
     assert processes.over()
+    assert {os.path.basename(path) for path in processes()} == found  # it may have ended before it was read
 
 
 def test_output_that_goes_into_a_pipe_is_told(tmp_path: Path) -> None:
