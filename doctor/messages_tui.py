@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 TEXTS: Mapping[str, tuple[str, str]] = {
     "tui.no_terminal": (
-        "--tui and `pdoctor ui` need a terminal: `pdoctor analyze PATH` and `pdoctor run` give the report as text, or as "
-        "--json",
+        "--tui and `pdoctor ui` need a terminal: `pdoctor analyze PATH` and `pdoctor run` give the report as text, or "
+        "as --json",
         "--tui 与 `pdoctor ui` 需要终端：`pdoctor analyze PATH` 与 `pdoctor run` 给出文本报告，也可加 --json",
     ),
     "tui.dumb_terminal": (

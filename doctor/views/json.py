@@ -51,7 +51,7 @@ def as_data(report: Report, lang: str, facts: bool = False) -> dict[str, Any]:
             for step in present.next_steps(report)
         ],
         "not_checked": [{"what": what, "why": why} for what, why in coverage.not_checked(report, lang)],
-        "unexplained": [evidence_data(event.source, event) for event in present.unexplained(report)],
+        "unexplained": [evidence_data(event.source, event, lang) for event in present.unexplained(report)],
         "warnings": present.warnings(report, lang),
         "gpu_memory": gpu_memory_data(memory_by_gpu(report.store)),
         "stacks": stacks_data(stacks_of(report.store)),
@@ -91,7 +91,7 @@ def finding_data(finding: Finding, report: Report, lang: str, related: Related |
         "entities": list(finding.entities) or ["job"],
         "explained_by": finding.explained_by,
         "because": rule.because.get(lang),
-        "evidence": [evidence_data(source, events.get(source)) for source in sources],
+        "evidence": [evidence_data(source, events.get(source), lang) for source in sources],
         "notes": [note for outcome in finding.outcomes if (note := outcome.note.get(lang))],
         "follows": [_follow(follow, report, lang) for follow in finding.follows],
         "differential": [_rival(*rival, report, finding) for rival in related.rivals(finding, lang)],
@@ -100,12 +100,13 @@ def finding_data(finding: Finding, report: Report, lang: str, related: Related |
     }
 
 
-def evidence_data(source: Source, event: Event | None) -> dict[str, Any]:
-    """One line of proof; rank, host and time are null where the line does not tell."""
+def evidence_data(source: Source, event: Event | None, lang: str) -> dict[str, Any]:
+    """One line of proof as it stands there, or what a reader put into words; rank, host and time are null where the
+    line does not tell."""
     return {
         "path": source.path,
         "line": source.line,
-        "text": source.text,
+        "text": present.quoted(source, lang),
         "kind": source.kind,
         "rank": event.rank if event else None,
         "host": event.host if event else None,
@@ -131,7 +132,7 @@ def _follow(follow: Follow, report: Report, lang: str) -> dict[str, Any]:
         "count": follow.count,
         "ranks": list(follow.ranks),
         "lag_s": follow.lag,
-        "first": evidence_data(follow.first, None),
+        "first": evidence_data(follow.first, None, lang),
     }
 
 

@@ -48,7 +48,7 @@ def _unexplained(said: Announcement, lang: str) -> dict[str, Any]:
     return {
         "rule": "", "cause": "", "title": say(lang, "attach.unexplained"), "severity": "fatal", "role": "root",
         "confidence": 0.0, "label": "possible", "explained_by": None, "because": "",
-        "evidence": [evidence_data(event.source, event) for event in present.unexplained(said.report)], **nothing,
+        "evidence": [evidence_data(event.source, event, lang) for event in present.unexplained(said.report)], **nothing,
     }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import doctor
+from doctor.cli.main import run
 from doctor.facts.model import Fact
 from doctor.views.json import render
 from tests.reports import OOM_LINE, healthy_report, oom_report
@@ -56,3 +57,13 @@ def test_no_live_control_character_is_in_the_document(tmp_path: Path) -> None:
     document = render(oom_report(tmp_path, line), "zh")
     assert not set(document) & set("\x1b\x9b\u202e\udcff\x7f")
     assert json.loads(document)["findings"][0]["evidence"][0]["text"] == line
+
+
+@pytest.mark.parametrize(("lang", "told"), [("en", "has no unfinished call"), ("zh", "没有未完成的调用")])
+def test_what_a_recording_shows_is_told_in_the_language_of_the_report(
+    lang: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = Path(__file__).parents[2] / "fixtures" / "jobs" / "hang" / "job"
+    assert run(["analyze", str(job), "--json", "--lang", lang]) == 1
+    data = valid(capsys.readouterr().out)
+    assert any(told in line["text"] for finding in data["findings"] for line in finding["evidence"])  # type: ignore[attr-defined]
