@@ -14,6 +14,23 @@ settings.register_profile(
 )
 settings.load_profile("pdoctor")
 
+# What a shell, a launcher or a batch system says of its own screen and job holds for no test.
+SCREEN = {
+    "COLUMNS",
+    "LINES",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "TTY_COMPATIBLE",
+    "TTY_INTERACTIVE",
+}
+RANK = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT"}
+OWN = {"PDOCTOR_RECORD", "PDOCTOR_WEBHOOK"}
+FAMILIES = ("SLURM_", "OMPI_", "PMI_", "PMIX_", "TORCHELASTIC_", "NCCL_")
+for said in [name for name in os.environ if name in SCREEN | RANK | OWN or name.startswith(FAMILIES)]:
+    del os.environ[said]
+
 # Under nohup, or behind a script's `&`, these are ignored, and would be by all processes that tests start.
 for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(number) is signal.SIG_IGN:
