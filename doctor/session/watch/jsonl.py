@@ -38,9 +38,9 @@ class Lines:
         """
         try:
             self._open()
-            with _alone(self._file):
-                self._mend()
-                self._append(document, lasting)
+            with _alone(self._file) as alone:
+                self._look_back(alone)
+                self._append(document, lasting, alone)
         except OSError as error:
             self.reason = error.strerror or str(error)
             self.close()
@@ -65,23 +65,24 @@ class Lines:
         self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
         self._whole = False
 
-    def _mend(self) -> None:
-        """What stands at the end of a file that was just opened: what was said last, and what a kill cut off."""
+    def _look_back(self, alone: bool) -> None:
+        """What stands at the end of a file that was just opened: what was said last, and what a kill cut off. That is
+        taken away if this one is `alone`: else another one may be writing it just now."""
         if self._whole:
             return
-        self._whole = True
+        self._whole = alone
         found = os.fstat(self._file)
         tail = _tail(self._file, found.st_size) if stat.S_ISREG(found.st_mode) else b""
         whole, end, cut = tail.rpartition(b"\n")
-        if cut and (cut.startswith(BEGINNING) or BEGINNING.startswith(cut)):
+        if alone and cut and (cut.startswith(BEGINNING) or BEGINNING.startswith(cut)):
             os.ftruncate(self._file, found.st_size - len(cut))
-        elif cut:
+        elif alone and cut:
             os.write(self._file, b"\n")
         if self._said is None:
             told = (_name(line.decode("utf-8", errors="replace")) for line in (whole + end).split(b"\n"))
             self._said = dict(name for name in told if name is not None)
 
-    def _append(self, document: str, lasting: bool) -> None:
+    def _append(self, document: str, lasting: bool, alone: bool) -> None:
         assert self._said is not None
         slot, name = _name(document) or ("", "")
         # Said before a kill, and kept in no state: it comes once more. Later the same may be said anew.
@@ -93,7 +94,7 @@ class Lines:
             while written < len(data):
                 written += os.write(self._file, data[written:])
         except OSError:
-            if written:
+            if written and alone:
                 with suppress(OSError):
                     os.ftruncate(self._file, os.fstat(self._file).st_size - written)
             raise
@@ -103,21 +104,22 @@ class Lines:
 
 
 @contextmanager
-def _alone(file: int) -> Iterator[None]:
-    """Others may write to the same file: none takes the half line of another for one that was cut off. One that holds
-    it for long, or a file that cannot be held, is not waited for."""
-    held = False
+def _alone(file: int) -> Iterator[bool]:
+    """Is nobody else known to write to the file? None takes the half line of another for one that was cut off. One that
+    holds it for long is not waited for, and of a file that cannot be held nothing is known."""
+    held, others = False, True
     for _ in range(HELD):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            held = True
+            held, others = True, False
             break
         except BlockingIOError:
             time.sleep(0.02)
         except OSError:
+            others = False
             break
     try:
-        yield
+        yield not others
     finally:
         if held:
             fcntl.flock(file, fcntl.LOCK_UN)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -90,6 +91,20 @@ for number in range(100):
     writers = [subprocess.Popen([sys.executable, "-c", code, str(number)]) for number in range(3)]
     assert [writer.wait() for writer in writers] == [0, 0, 0]
     assert sorted(ids(path)) == sorted(f"{writer} {number}" for writer in range(3) for number in range(100))
+
+
+def test_a_half_line_is_left_alone_while_another_one_holds_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "said.jsonl"
+    lines = Lines(path)
+    with path.open("ab") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        half = line("other").encode()
+        os.write(other.fileno(), half[:9])
+        assert lines.write(line("1"), False)
+        assert path.read_bytes().startswith(half[:9])
+    path.write_bytes(path.read_bytes() + half[:9])  # cut off by a kill, and held by nobody
+    assert lines.write(line("2"), False)
+    assert path.read_text().endswith(f"\n{line('2')}\n")
 
 
 def test_a_file_that_is_moved_or_deleted_begins_anew(tmp_path: Path) -> None:
