@@ -14,7 +14,7 @@ from doctor.facts.model import Event, Fact, Source
 from doctor.facts.store import FactStore
 from doctor.facts.vitals.pulse import OVER, patience
 from doctor.facts.vitals.stream import BEATS, OF_INTEREST, Stream
-from doctor.facts.vitals.tell import fact, lockstep, memory, straggler, trends
+from doctor.facts.vitals.tell import fact, lockstep, memory, straggler, timing, trends
 
 NEEDS = (
     *(f"event:{name}" for name in sorted(OF_INTEREST)),
@@ -89,7 +89,8 @@ def _saved(store: FactStore) -> Iterator[Fact]:
                 stream.take(event, 0.0)
             streams.append(stream)
         if streams:
-            yield from trends(entity, max(streams, key=lambda stream: stream.pulse.beats))
+            main = max(streams, key=lambda stream: stream.pulse.beats)
+            yield from trends(entity, main, timing(streams))
             yield from memory(entity, streams)
             yield from straggler(streams)
             yield from lockstep(entity, streams)

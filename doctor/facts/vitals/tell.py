@@ -40,10 +40,17 @@ def fact(name: str, value: Value, entity: str, sources: Iterable[Source | None] 
     return Fact(name, value, entity, because[-1] if because else Source("derived"), None, Quality.DERIVED, because)
 
 
-def trends(entity: str, stream: Stream) -> Iterator[Fact]:
-    """What the log that stands for a run tells of it."""
+def timing(streams: Sequence[Stream]) -> Stream:
+    """The log that tells of the speed: the one with most steps, unless others alone tell times or rates, such as the
+    file of metrics beside a bar."""
+    telling = [stream for stream in streams if stream.trends.rates or stream.trends.pace.count]
+    return max(telling or streams, key=lambda stream: (stream.pulse.beats, -(stream.rank or 0)))
+
+
+def trends(entity: str, stream: Stream, timed: Stream) -> Iterator[Fact]:
+    """What the log that stands for a run tells of it, and of its speed the one that is `timed`."""
     own = stream.trends
-    if (speed := own.slower()) is not None and (ratio := speed[1].ratio) is not None:
+    if (speed := timed.trends.slower()) is not None and (ratio := speed[1].ratio) is not None:
         yield fact("live.slowdown", round(ratio, 3), entity, speed[1].sources)
         yield fact("live.slowdown_of", speed[0], entity, speed[1].sources)
     if spikes := own.spiking():

@@ -82,7 +82,7 @@ class Vitals:
     def _run(self, run: str, entity: str, streams: Sequence[Stream], now: float, over: bool) -> Iterator[Fact]:
         main = max(streams, key=lambda stream: (stream.pulse.beats, -(stream.rank or 0)))
         yield from _standing(entity, main, streams)
-        yield from tell.trends(entity, main)
+        yield from tell.trends(entity, main, tell.timing(streams))
         yield from tell.memory(entity, streams)
         yield from tell.straggler(streams)
         yield from tell.lockstep(entity, streams)

@@ -26,6 +26,16 @@ def test_a_saved_log_that_becomes_slower() -> None:
     assert facts["live.slowdown_of", "job"] == "step time"
 
 
+def test_the_file_of_metrics_tells_of_the_speed_beside_a_bar_that_does_not() -> None:
+    bar = [event("progress.step", n, "job.log", step=n, epoch=1.0) for n in range(1, 201)]
+    rates = [*[900.0] * 60, *[500.0] * 40]
+    metrics = [
+        event("progress.step", n, "metrics.txt", step=n, tokens_per_s_gpu=rate) for n, rate in enumerate(rates, 1)
+    ]
+    assert found([*bar, *metrics])["live.slowdown", "job"] == approx(1.8)
+    assert found(bar) == {}
+
+
 @pytest.mark.parametrize(
     "seconds", [[2.0] * 100, [2.0] * 4, [9.0, 5.0, *[2.0] * 90], [*[2.0] * 60, 9.0, 9.0, *[2.0] * 30]]
 )
