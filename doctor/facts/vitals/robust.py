@@ -91,6 +91,12 @@ class Shift:
         self.score = min(max(0.0, self.score + away - SLACK), 4 * DECISION)
 
     @property
+    def seen(self) -> float | None:
+        """The median of all values that are kept, however few; None before the first that counts."""
+        values = [*self.reference, *self.recent]
+        return median(values) if values else None
+
+    @property
     def now(self) -> float | None:
         """The median of the last values; before there are any beyond the reference, that of the reference."""
         values = self.recent or self.reference

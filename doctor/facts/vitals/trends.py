@@ -21,6 +21,8 @@ WINDOW = 64
 SPIKE = 5.0
 SIGMAS = 8.0
 """A gradient norm is a spike from five times the usual one on, if that is as many sigmas away."""
+PART = 0.5
+"""Less than this of the time from step to step is not taken for the time of a step."""
 RATES = ("tokens_per_s_gpu", "tflops", "mfu", "mfu_percent", "samples_per_s")
 """What is printed of the speed, the least dependent on batch and sequence length first."""
 
@@ -128,10 +130,12 @@ class Trends:
         for name in RATES:
             if (series := self.rates.get(name)) is not None and series.recent:
                 return name, series
-        if self.pace.recent:
+        # A time that is printed, were it once or by a bar, is nearer to the steps than the lines are, unless it is that
+        # of a small part of the step, such as the forward pass without the loading of data: that says little of both.
+        part = self.pace.now is not None and self.clock.seen is not None and self.pace.now < PART * self.clock.seen
+        if self.pace.recent and not part:
             return "step time", self.pace
-        # A time that is printed, were it once or by a bar, is nearer to the steps than the lines are.
-        return ("step time", self.clock) if self.clock.recent and not self.pace.count else None
+        return ("step time", self.clock) if self.clock.recent and (part or not self.pace.count) else None
 
     @property
     def fall(self) -> tuple[float, float, Source] | None:

@@ -80,3 +80,15 @@ def test_steps_that_are_done_again_are_not_counted() -> None:
     for n, step in enumerate([1, 2, 3, 4, 2, 3, 4, 5, 6] * 3):
         log.take(replace(event("progress.loss_line", n, step=step), time=10.0 * n), 10.0 * n)
     assert all(seconds == 10.0 for seconds in log.trends.clock.reference)
+
+
+@pytest.mark.parametrize(("each", "told"), [(0.25, False), (0.03, True)])
+def test_a_printed_time_that_is_a_small_part_of_the_step_says_little_of_it(each: float, told: bool) -> None:
+    log, now = stream(), 100.0
+    for n in range(1, 4000):
+        now += each
+        printed = 0.018 if n < 2000 else 0.026
+        log.take(replace(event("progress.step", n, step=n, step_time_s=printed), time=now), now)
+    slower = log.trends.slower()
+    assert slower is not None
+    assert (slower[1].ratio is not None) == told
