@@ -76,13 +76,12 @@ class _Hang:
         self.events = events
         self.groups = {wait.group for wait in self.all_waits}
         self.waits = self._main_group()
-        self.reporting = sorted({w.rank for w in self.all_waits if w.rank is not None} - self.named)
-        ranked = [e for e in store.events() if e.run == run and e.rank is not None]
-        self.heard = {e.rank for e in ranked if e.rank is not None and e.name != REPORTED}
-        reported = {e.rank for e in ranked if e.rank is not None}
+        self.reporting = sorted(_ranks(w.rank for w in self.all_waits) - self.named)
+        ranked = [e for e in store.events() if e.run == run]
+        self.heard = _ranks(e.rank for e in ranked if e.name != REPORTED)
         self.world = self._world()
-        known = {*range(self.world or 0), *reported, *self.named, *range(max(self.reporting, default=-1) + 1)}
-        absent = sorted(rank for rank in known - set(self.reporting) if 0 <= rank < MOST_RANKS)
+        numbered = range(max(self.world or 0, max(self.reporting, default=-1) + 1))
+        absent = sorted({*numbered, *_ranks(e.rank for e in ranked), *self.named} - set(self.reporting))
         # with the log of a single rank at hand, the silence of the others means nothing
         decided = len(self.reporting) > 1 or bool(self.named) or any(rank in self.heard for rank in absent)
         self.silent = absent if decided else []
@@ -211,6 +210,11 @@ class _Hang:
         return max((n for n in counts if n is not None and 0 < n < MOST_RANKS), default=None)
 
 
+def _ranks(numbers: Iterable[int | None]) -> set[int]:
+    """Those that may be ranks: a garbled line may hold any number, and as many ranks are not to be made of it."""
+    return {number for number in numbers if number is not None and 0 <= number < MOST_RANKS}
+
+
 def _waits(events: Iterable[Event], groups: dict[tuple[int, int], str]) -> list[Wait]:
     """The first wait of each rank in each group: the same line is often printed three times."""
     found: dict[tuple[int | None, str], Wait] = {}
@@ -253,7 +257,7 @@ def _missing(event: Event) -> list[int]:
     """Ranks that a monitored barrier names."""
     one, several = _int(event, "missing_rank"), event.fields.get("missing_ranks")
     listed = [int(part) for part in str(several or "").replace(",", " ").split() if part.isdigit()]
-    return [rank for rank in ([one] if one is not None else []) + listed if rank < MOST_RANKS]
+    return sorted(_ranks([one, *listed]))
 
 
 def _int(event: Event, name: str, default: int | None = None) -> int | None:

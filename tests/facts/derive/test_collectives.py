@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterable
 from typing import Any
 
@@ -212,3 +213,19 @@ def test_facts_quote_the_lines_they_come_from() -> None:
     facts = list(derive(FactStore([], [timeout(0, 478, "BROADCAST"), timeout(1, 478)])))
     differ = next(fact for fact in facts if fact.name == "hang.ops_differ")
     assert [source.text for source in differ.because] == [f"torch.watchdog_timeout of rank {rank}" for rank in (0, 1)]
+
+
+def test_a_garbled_rank_is_no_rank_and_costs_no_memory() -> None:
+    tracemalloc.start()
+    found = hang([timeout(1, 7), timeout(2, 7), timeout(99_999_999, 7)])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found["hang.reporting_ranks"] == (1, 2)
+    assert found["hang.silent_ranks"] == (0,)
+    assert peak < 10 * 2**20
+
+
+def test_a_rank_of_a_very_large_job_is_one() -> None:
+    found = hang([timeout(0, 7), timeout(100_000, 7)])
+    assert found["hang.reporting_ranks"] == (0, 100_000)
+    assert len(found["hang.silent_ranks"]) == 99_999
