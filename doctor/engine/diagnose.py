@@ -13,7 +13,7 @@ from doctor.engine.model import Diagnosis, Finding, Label, Role, Suspect, Verdic
 from doctor.engine.next_step import groups_of, next_steps, questions
 from doctor.engine.roots import UNSURE, compete, parents, rank_key
 from doctor.engine.situation import NOT_OWN, Situation
-from doctor.engine.survived import GOES_ON, went_on
+from doctor.engine.survived import GOES_ON, TRACEBACK, is_lone, restarted, uncaught, was_finished, went_on
 from doctor.facts.model import Event, Symptom
 from doctor.facts.store import FactStore
 from doctor.rulebase.expression import evaluate
@@ -139,19 +139,25 @@ def _unexplained(found: list[Candidate], explained: dict[str, Consequences], sit
 
 def _tells_a_failure(name: str, situation: Situation) -> bool:
     spec = situation.specs.get(name)
-    return name == "python.traceback" or (spec is not None and spec.symptom is Symptom.FATAL)
+    return name == TRACEBACK or (spec is not None and spec.symptom is Symptom.FATAL)
 
 
 def _failed(event: Event, situation: Situation) -> bool:
     """Of what tells a failure: does it show one? Not an exception or a report of an end after which the job went on.
 
     Where ranks are labelled, what belongs to one or two steps may only have been on its way: the launcher reads their
-    errors and their output apart from each other.
+    errors and their output apart from each other. A lone message, as programs print it of what they caught, shows one
+    only as the last words of a rank that was not done.
     """
     spec = situation.specs.get(event.name)
-    survivable = event.name == "python.traceback" or (spec is not None and (spec.follows or spec.raised))
-    enough = 1 if event.rank is None and event.local_rank is None else GOES_ON
-    return not (survivable and went_on(event, situation.milestones.get(event.source.path, ()), enough))
+    if not (event.name == TRACEBACK or (spec is not None and (spec.follows or spec.raised))):
+        return True
+    told = situation.milestones.get(event.source.path, ())
+    if is_lone(event) and was_finished(event, told, situation.specs):
+        return False
+    unlabelled = event.rank is None and event.local_rank is None
+    enough = 1 if unlabelled or is_lone(event) else GOES_ON
+    return not went_on(event, told, enough) or uncaught(event) or restarted(event, told)
 
 
 def _verdict(findings: list[Finding], unexplained: tuple[Event, ...], situation: Situation) -> Verdict:

@@ -9,7 +9,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
-from doctor.engine.survived import caught, milestones, reported_ends
+from doctor.engine.survived import TRACEBACK, caught, milestones, reported_ends
 from doctor.facts.model import Event, EventSpec, Fact, FactSpec, Source
 from doctor.facts.store import FactStore
 from doctor.rulebase.expression import reads
@@ -153,7 +153,8 @@ class Situation:
         if not events or spec is None or not spec.raised:
             return events
         if name not in self._uncaught:
-            over = {id(event) for event in caught(events, self.milestones, self._reported_ends)}
+            tracebacks = self.store.events(TRACEBACK)
+            over = {id(event) for event in caught(events, self.milestones, self._reported_ends, tracebacks)}
             self._uncaught[name] = [event for event in events if id(event) not in over]
         return self._uncaught[name]
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from doctor.facts.beat import BEATS
 from doctor.facts.derive.card import card_memory
 from doctor.facts.derive.progress import number
 from doctor.facts.model import Event, Fact, Source
 from doctor.facts.store import FactStore
 from doctor.facts.vitals.pulse import OVER, patience
-from doctor.facts.vitals.stream import BEATS, OF_INTEREST, Stream
+from doctor.facts.vitals.stream import OF_INTEREST, Stream
 from doctor.facts.vitals.tell import fact, lockstep, memory, straggler, timing, trends
 
 NEEDS = (

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from doctor.facts.derive.progress import is_training_bar, number, seconds_of
+from doctor.facts.beat import BEATS, COUNTS, is_beat
+from doctor.facts.derive.progress import number, seconds_of
 from doctor.facts.model import Event, Source
 from doctor.facts.vitals.pulse import FEW, Pulse
 from doctor.facts.vitals.trends import Trends
 
-BEATS = (
-    *("progress.step", "progress.bar", "progress.rate", "progress.step_time", "progress.loss_line"),
-    "lightning.epoch_bar",
-)
-COUNTS = ("progress.bar", "progress.loss_line", "progress.step")
-"""Lines that number the steps. A log may tell them twice and count anew in each epoch, or micro-steps, in one of the
-ways: the last of these that it has is believed, and others only where it has none of these."""
 PAUSES = {
     "progress.eval_started": "eval",
     "progress.eval_done": "",
@@ -64,7 +58,7 @@ class Stream:
         """Note `event`, which was read at `at`."""
         self.host = event.host or self.host
         name = event.name
-        if name in BEATS and (name != "progress.bar" or is_training_bar(event)):
+        if is_beat(event):
             self._beat(event, at)
         elif name == "progress.bar":
             self.pulse.goes_on(at)
