@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from doctor.facts.model import Event, Fact, Quality, Source
+from doctor.facts.model import Event, Fact, Quality, Value
 from doctor.facts.store import FactStore
 
 TIMED_OUT = "gloo.timeout"
@@ -13,8 +14,14 @@ LOST = (TIMED_OUT, "gloo.peer_closed", "nccl.remote_closed")
 REPORTED = "torch.worker_failed"
 """The launcher's report of how its ranks ended: it names those that failed, and none that ended well."""
 
-NEEDS = (*(f"event:{name}" for name in (*LOST, REPORTED)), "config.world_size")
-GIVES = ("failure.gone", "failure.awaited", "failure.peers")
+NEEDS = (*(f"event:{name}" for name in (*LOST, REPORTED, "log.last_line")), "config.world_size")
+GIVES = ("failure.gone", "failure.awaited", "failure.peers", "failure.unheard")
+OWN_WORD = re.compile(
+    r"(?i)\b(?:error|exception|panic(?:ked)?|fatal|abort(?:ed|ing)?|terminat(?:e|ed|ing)|killed|cancell?ed)\b"
+)
+"""In the last line of a rank: it does not end without a word. What it means no event tells."""
+SIGTERM = -15
+"""Exit code of those that the launcher ends itself."""
 MOST = 1 << 17
 FEWEST = 3
 """Ranks: of two, the one that says nothing may as well not have got to it yet."""
@@ -36,13 +43,19 @@ def derive(store: FactStore) -> Iterator[Fact]:
             continue
         ranks = _ranks(store, run)
         silent = ranks - set(peers)
-        if len(ranks) < FEWEST or len(silent) != 1 or silent & _failed(store):
+        if len(ranks) < FEWEST or len(silent) != 1 or silent & (_failed(store) | _spoke(store, run)):
             continue
-        where = f"rank:{silent.pop()}"
+        rank = silent.pop()
+        heard = any(event.rank == rank for event in store.events() if event.run == run)
+        apart = len({event.source.path for event in peers.values()}) > 1
+        if apart and not heard and store.get("config.world_size") is None:
+            continue  # the log of that node was not handed over
         because = tuple(event.source for event in list(peers.values())[:4])
-        waited = any(event.name == TIMED_OUT for event in peers.values())
-        for name, value in (("failure.awaited" if waited else "failure.gone", True), ("failure.peers", len(peers))):
-            yield Fact(name, value, where, because[0] if because else Source("derived"), None, Quality.DERIVED, because)
+        waited = any(event.name == TIMED_OUT for event in peers.values()) and not _killed(store, run, rank)
+        facts: dict[str, Value] = {"failure.awaited" if waited else "failure.gone": True, "failure.peers": len(peers)}
+        facts |= {"failure.unheard": True} if apart and not heard else {}
+        for name, value in facts.items():
+            yield Fact(name, value, f"rank:{rank}", because[0], None, Quality.DERIVED, because)
 
 
 def _ranks(store: FactStore, run: str) -> set[int]:
@@ -65,3 +78,15 @@ def _failed(store: FactStore) -> set[int]:
         for event in store.events()
         if event.rank is not None and event.fields.get("symptom") == "fatal" and event.source not in follow
     }
+
+
+def _spoke(store: FactStore, run: str) -> set[int]:
+    """Ranks whose last line is one of failure, though of none that is known."""
+    last = [event for event in store.events("log.last_line") if event.run == run and event.rank is not None]
+    return {event.rank for event in last if event.rank is not None and OWN_WORD.search(event.source.text[:1000])}
+
+
+def _killed(store: FactStore, run: str, rank: int) -> bool:
+    """Does the launcher tell that the rank ended by a signal that was not its own?"""
+    codes = [event.fields.get("exitcode") for event in store.events(REPORTED) if (event.run, event.rank) == (run, rank)]
+    return any(isinstance(code, int) and code < 0 and code != SIGTERM for code in codes)

@@ -1,26 +1,39 @@
 """Where in the job's own code each rank waited until its time-out: whoever waits at another place makes another call.
 
 A rank that waits in a collective which its peers do not make times out as they do, and all print the same message. What
-differs is the line of the program at which each stands.
+differs is the line of the program at which each stands. This tells something only where all ranks are in one group and
+wait: one that is silent or failed by itself explains the waits of the others, and ranks of several groups, or stages of
+a pipeline, stand at several lines as a matter of course.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from doctor.facts.model import Event, Fact, Quality, Value
+from doctor.facts.model import Event, Fact, Quality, Source, Value
 from doctor.facts.store import FactStore
 
 TIMED_OUT = ("gloo.timeout", "torch.watchdog_timeout", "torch.barrier_timeout")
 LOST = ("gloo.peer_closed", "nccl.remote_closed")
-NEEDS = tuple(f"event:{name}" for name in (*TIMED_OUT, *LOST))
+GROUPS = ("config.tp", "config.pp", "config.cp", "config.ep")
+SEVERAL = re.compile(r"\bi?(?:send|recv)\b|_(?:send|recv)|(?:send|recv)_|p2p|pipeline|\bgroup\s*=")
+"""In the code, or the name of the place, of a call that is not one of all ranks."""
+NEEDS = (*(f"event:{name}" for name in (*TIMED_OUT, *LOST)), "config.world_size", *GROUPS)
+MOST = 1 << 17
 GIVES = ("failure.elsewhere", "failure.others_at", "failure.others")
 
 
 def derive(store: FactStore) -> Iterator[Fact]:
     """The three facts for each rank that timed out where fewer ranks waited than at the place of most."""
-    for waits in _waits(store).values():
+    if any(_number(store, name) > 1 for name in GROUPS):
+        return
+    for run, waits in _waits(store).items():
+        if set(waits) != _ranks(store, run) or any(SEVERAL.search(_frame(event)) for event in waits.values()):
+            continue
+        if set(waits) & _failed(store, {event.source for event in waits.values()}):
+            continue
         ranks_at: dict[str, list[int]] = defaultdict(list)
         for rank, event in waits.items():
             ranks_at[_place(event)].append(rank)
@@ -36,6 +49,25 @@ def derive(store: FactStore) -> Iterator[Fact]:
                 yield from _told(waits[rank], rank, place, others, len(ranks_at[others]))
 
 
+def _ranks(store: FactStore, run: str) -> set[int]:
+    """All ranks that are known of, also those between them of which nothing is known."""
+    seen = {event.rank for event in store.events() if event.run == run and event.rank is not None}
+    size = max(_number(store, "config.world_size"), max(seen, default=-1) + 1)
+    return set(range(size)) if size <= MOST else set()
+
+
+def _number(store: FactStore, name: str) -> int:
+    fact = store.get(name)
+    return fact.value if fact is not None and isinstance(fact.value, int) else 0
+
+
+def _failed(store: FactStore, waits: set[Source]) -> set[int]:
+    """Ranks that tell of a failure of their own, beside their wait."""
+    follow = waits | {event.source for event in store.events() if event.fields.get("follows")}
+    fatal = [event for event in store.events() if event.fields.get("symptom") == "fatal" and event.source not in follow]
+    return {event.rank for event in fatal if event.rank is not None}
+
+
 def _waits(store: FactStore) -> Mapping[str, dict[int, Event]]:
     """By run and rank, what says that the rank waited, or lost whom it waited for; a time-out says more."""
     found: dict[str, dict[int, Event]] = defaultdict(dict)
@@ -48,7 +80,11 @@ def _waits(store: FactStore) -> Mapping[str, dict[int, Event]]:
 
 def _place(event: Event) -> str:
     """File, line and function of the frame in the job's own code."""
-    return str(event.fields.get("own_frame") or "").partition(": ")[0]
+    return _frame(event).partition(": ")[0]
+
+
+def _frame(event: Event) -> str:
+    return str(event.fields.get("own_frame") or "")
 
 
 def _told(event: Event, rank: int, place: str, others_at: str, others: int) -> Iterator[Fact]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from doctor.facts.derive.gone import REPORTED, derive
 from doctor.facts.model import Event, Fact, Source, Value
 from doctor.facts.store import FactStore
@@ -46,11 +50,42 @@ def test_a_rank_that_never_printed_is_known_by_the_size_of_the_job() -> None:
     assert ("failure.gone", "rank:2") in {(fact.name, fact.entity) for fact in derive(store)}
 
 
+def in_one_log(*events: Event) -> list[Event]:
+    return [replace(event, source=replace(event.source, path="job.log")) for event in events]
+
+
+REPORT = [seen(REPORTED, rank, 9, symptom="fatal", follows=True) for rank in (0, 1, 3)]
+QUIET = [event for event in STEPS if event.rank != 2]
+
+
 def test_a_rank_that_never_printed_is_the_one_that_the_launcher_does_not_report() -> None:
-    quiet = [event for event in STEPS if event.rank != 2]
-    reported = [seen(REPORTED, rank, 9, symptom="fatal", follows=True) for rank in (0, 1, 3)]
-    assert gone(*quiet, *CLOSED, *reported) == {"rank:2": True}
-    assert gone(*quiet, *CLOSED[:2], *reported) == {}  # rank 3 may be it as well
+    assert gone(*in_one_log(*QUIET, *CLOSED, *REPORT)) == {"rank:2": True}
+    assert gone(*in_one_log(*QUIET, *CLOSED[:2], *REPORT)) == {}  # rank 3 may be it as well
+
+
+def test_a_rank_without_a_file_among_those_of_the_others_may_not_have_been_handed_over() -> None:
+    assert gone(*QUIET, *CLOSED, *REPORT) == {}
+    known = FactStore([Fact("config.world_size", 4)], [*QUIET, *CLOSED])
+    assert "failure.unheard" in {fact.name for fact in derive(known)}
+    assert "failure.unheard" not in {fact.name for fact in derive(FactStore([], [*STEPS, *CLOSED]))}
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["ERROR: validation of the data failed, giving up", "thread 'main' panicked at src/lib.rs:20:5:", "CANCELLED"],
+)
+def test_a_last_word_of_failure_is_a_word(word: str) -> None:
+    last = Event("log.last_line", Source("log", "rank2.log", 5, word), rank=2)
+    assert gone(*STEPS, *CLOSED, last) == {}
+    assert gone(*STEPS, *CLOSED, replace(last, source=Source("log", "rank2.log", 5, "step 9 | errors 0"))) != {}
+
+
+def test_one_that_was_killed_is_gone_though_the_others_waited_for_it() -> None:
+    waited = [seen("gloo.timeout", 0), *CLOSED[1:]]
+    for code, told in ((-9, "failure.gone"), (-15, "failure.awaited")):
+        ended = seen(REPORTED, 2, 9, symptom="fatal", follows=True, exitcode=code)
+        names = {fact.name for fact in derive(FactStore([], [*STEPS, *waited, ended]))}
+        assert names == {told, "failure.peers"}
 
 
 def test_words_of_nobody_may_be_those_of_the_rank_that_seems_silent() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from doctor.facts.derive.waited_at import derive
-from doctor.facts.model import Event, Source, Value
+from doctor.facts.model import Event, Fact, Source, Value
 from doctor.facts.store import FactStore
 
 
@@ -40,3 +42,21 @@ def test_who_lost_a_peer_counts_where_others_timed_out_and_is_not_told_itself() 
 def test_all_at_one_line_or_at_an_unknown_one() -> None:
     assert told(*(waited(rank, LOSS) for rank in range(4))) == {}
     assert told(waited(0, LOSS), waited(1, LOSS), waited(2, "")) == {}
+
+
+def test_who_is_silent_or_failed_by_itself_explains_the_waits_of_the_others() -> None:
+    waits = [waited(0, LOSS), waited(1, LOSS), waited(2, SAVE)]
+    step = Event("progress.step", Source("log", "job.log", 9, "step 9"), rank=3)
+    failed = Event("torch.cuda_oom", Source("log", "job.log", 9, "out of memory"), {"symptom": "fatal"}, rank=1)
+    assert told(*waits) == {"rank:2": SAVE}
+    assert told(*waits, step) == {}
+    assert told(*waits, failed) == {}
+
+
+def test_ranks_of_several_groups_stand_at_several_lines() -> None:
+    waits = [waited(0, LOSS), waited(1, LOSS), waited(2, SAVE)]
+    facts = list(derive(FactStore([Fact("config.pp", 2)], waits)))
+    assert facts == []
+    of_group = replace(waits[2], fields={"own_frame": f"{SAVE}: dist.all_reduce(x, group=tp)"})
+    stage = replace(waits[2], fields={"own_frame": f"{SAVE}: x = recv_forward(shape)"})
+    assert told(*waits[:2], of_group) == told(*waits[:2], stage) == {}
