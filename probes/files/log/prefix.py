@@ -21,7 +21,7 @@ class Style(StrEnum):
 
 STYLES: dict[Style, re.Pattern[str]] = {
     Style.SRUN: re.compile(r" *(?P<rank>\d{1,6}):(?: |$)"),
-    Style.PDSH: re.compile(r"(?P<host>[A-Za-z][\w.-]*\d[\w.-]*):(?: |$)"),
+    Style.PDSH: re.compile(r"(?P<host>[A-Za-z](?:[^\W\d]|[.-])*\d[\w.-]*):(?: |$)"),
     # a date and an hour look the same
     Style.STERN: re.compile(
         r"(?!\d{4}-\d\d-\d\d )(?P<host>[a-z0-9][a-z0-9.-]*-(?:\d+|[a-z0-9]{5})) [a-z0-9][a-z0-9-]* ?"

@@ -21,6 +21,8 @@ CLASS = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w+$")
 REPORT = re.compile(r"\s*traceback : $")
 """What torchrun's summary puts before the traceback that a rank left to it; it indents all lines alike."""
 CHAINED = re.compile(r"During handling of the above exception|The above exception was the direct cause")
+FRAME = re.compile(r'(?:.*?[\]:] )??(?=\s{0,8}File "[^"]{1,500}", line \d+)')
+"""A frame, and what stands before it; matched at the start of a line only: a search would begin anew at each place."""
 MARKS = re.compile(r"[\s~^]+$|\s*\[Previous line repeated|\s*<\d+ [\w ]+>$")
 NEW_RECORD = re.compile(
     r"\s*$|frame #|Exception raised from|\*{5}|={5}|-{5}|\[[A-Z] ?\d|[IWEF]\d{3,4} |\[?\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|"
@@ -35,6 +37,8 @@ FRAMES = 30
 CONTEXT = 12
 MESSAGE_LINES = 8
 MESSAGE = 2000
+NAME = 300
+"""Letters of an exception's name; a longer word is none, and would be tried at each of its letters."""
 BAR = re.compile(r"\d%\|")
 LABEL = 40
 FOREIGN = 200
@@ -241,7 +245,7 @@ def _begin(label: str, body: str, source: Source, position: int) -> Traceback | 
         if REPORT.match(before):
             lead = before[: -len(before.lstrip())]
         return Traceback(label, lead, notebook, Raised(position=position, sources=[source]))
-    if frame := re.search(r'(?:^|.*?[\]:] )(?=\s{0,8}File "[^"]{1,500}", line \d+)', body):
+    if 'File "' in body and (frame := FRAME.match(body)):
         lead = frame[0].rstrip(" ") + " " if frame[0].strip() else ""
         traceback = Traceback(label, lead, current=Raised(position=position))
         rest = PYTHON.match(traceback.body(body))
@@ -271,7 +275,7 @@ def _label_after_bar(before: str) -> str:
 def _ends(body: str, names: re.Pattern[str] = EXCEPTION) -> re.Match[str] | None:
     """The last line of a traceback: an exception's name, and its message if it has one."""
     match = FINAL.match(body)
-    return match if match and names.match(match[1]) else None
+    return match if match and len(match[1]) <= NAME and names.match(match[1]) else None
 
 
 def _finish(raised: Raised, match: re.Match[str], source: Source, position: int) -> None:

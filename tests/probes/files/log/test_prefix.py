@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from probes.files.log import read_texts
@@ -55,6 +57,14 @@ def test_srun_labels_are_told_by_all_lines_having_one() -> None:
 def test_pdsh_labels() -> None:
     text = "".join(f"worker{n % 2}: loading shard\n" for n in range(6)) + f"worker1: {OOM}\n"
     assert one(text).host == "worker1"
+
+
+def test_a_long_word_without_a_label_costs_no_more_than_its_length() -> None:
+    """The host's digit was tried at each digit of the word: 40 ms for a line."""
+    begun = time.process_time()
+    for _ in range(50):
+        assert split("v" + "1.1" * 1300, Style.PDSH).host is None
+    assert time.process_time() - begun < 0.5
 
 
 def test_a_numbered_list_is_no_label() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -376,3 +377,23 @@ def test_an_exception_without_its_frames() -> None:
 )
 def test_a_name_within_a_remark_or_a_known_message_is_no_exception_by_itself(line: str) -> None:
     assert tracebacks(f"{line}\nstep 1\n") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * 4000 + " ValueError: bad\n",
+        "]: " * 1300 + " ValueError: bad\n",
+        "Traceback (most recent call last):\nX" + "Died" * 1000 + ".x\n",
+    ],
+)
+def test_a_long_line_with_the_name_of_an_exception_costs_no_more_than_its_length(text: str) -> None:
+    """Each was tried at every place in it: 50 such lines took seconds."""
+    begun = time.process_time()
+    assert not any(event.fields["exception"] for event in tracebacks(text * 50))
+    assert time.process_time() - begun < 0.5
+
+
+def test_a_frame_in_a_long_line_is_found_behind_what_stands_before_it() -> None:
+    (event,) = tracebacks(labelled("01-02 ERROR [worker: " + "x" * 2000 + "] ", FRAMES + OOM))
+    assert event.fields["last_frame"] == "/lib/tensor.py:backward: run()"
