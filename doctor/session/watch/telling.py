@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -31,6 +32,9 @@ who lost their connection: until then a rank that says nothing is not gone witho
 GONE = 5.0
 """Seconds for which a finding must not hold any more before it is told to be over."""
 
+NOT_YET = math.inf
+"""When a finding was last seen that was told before a restart, until all is read again."""
+
 STORM, STORM_GROWS = 16, 8
 """Messages that follow from one cause from which they are told as a storm, and again when there are so many times as
 many."""
@@ -59,7 +63,7 @@ class Teller:
     def __init__(self, told: tuple[Told, ...] = ()) -> None:
         self._known = {
             one.text_key: _Known(
-                one.first_seen, one.label, one.entities, True, one.first_seen, storm=one.storm, resolved=one.resolved
+                one.first_seen, one.label, one.entities, True, NOT_YET, storm=one.storm, resolved=one.resolved
             )
             for one in told
         }
@@ -76,8 +80,11 @@ class Teller:
         """Is there something that will be told if it still holds a moment later?"""
         return any(not known.told and known.soon for known in self._known.values())
 
-    def say(self, report: Report, at: float, episode: int | None, last: bool = False) -> Iterator[Announcement]:
-        """What `report` has that was not said; `last` if there will be no other report of this episode."""
+    def say(
+        self, report: Report, at: float, episode: int | None, last: bool = False, whole: bool = True
+    ) -> Iterator[Announcement]:
+        """What `report` has that was not said; `last` if there will be no other report of this episode, `whole` if all
+        that was written was read for it."""
         suffix = f"@{episode}" if episode is not None else ""
         held: set[str] = set()
         for finding in report.diagnosis.findings:
@@ -96,15 +103,20 @@ class Teller:
                 continue
             if key in held:
                 continue
+            before = known.finding or _restored(key, known, report)
             if not known.told:
                 del self._known[key]
-            elif known.finding is not None and known.finding.severity is not Severity.FATAL and _failed(report):
+            elif before is None or (known.last_seen == NOT_YET and not whole):
+                continue
+            elif known.last_seen == NOT_YET or (before.severity is not Severity.FATAL and _failed(report)):
                 known.last_seen = at  # a sign of decline is not made good by the failure that it led to
-            elif known.finding is not None and not known.resolved and at - known.last_seen >= GONE:
+            elif not known.resolved and at - known.last_seen >= GONE:
                 known.resolved = True
-                yield Announcement(
-                    Kind.RESOLVED, known.finding, report, at, known.first_seen, known.entities, key, episode=episode
-                )
+                # of what was told before a restart, the lines that showed it may only be rotated away
+                if known.finding is not None or _alive(before):
+                    yield Announcement(
+                        Kind.RESOLVED, before, report, at, known.first_seen, known.entities, key, episode=episode
+                    )
 
     def _finding(
         self, finding: Finding, key: str, report: Report, at: float, episode: int | None, last: bool
@@ -142,6 +154,14 @@ class Teller:
         if (not known.told and (last or at - known.first_seen >= patience)) or (known.told and located):
             known.told, known.entities = True, entities
             yield Announcement(Kind.UNEXPLAINED, None, report, at, known.first_seen, entities, key, episode=episode)
+
+
+def _restored(key: str, known: _Known, report: Report) -> Finding | None:
+    """What is still known of a finding that was told before a restart; None of what is no finding."""
+    rule = report.rulebase.rules.get(key.partition("@")[0])
+    if rule is None:
+        return None
+    return Finding(rule, 0.0, Label(known.label), Role.ROOT, Truth.FALSE, (), known.entities)
 
 
 def first_unexplained(report: Report) -> Event:

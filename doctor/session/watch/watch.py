@@ -125,7 +125,7 @@ class Watch:
             self._caught_up_by = None
         if self._pace.due(at) and (self._caught_up_by is None or at >= self._caught_up_by):
             self._caught_up_by = None
-            turned.said += self._judge(at)
+            turned.said += self._judge(at, whole=not turn.more)
         return turned
 
     def add_facts(self, giver: str, facts: Sequence[Fact], lasting: bool = False) -> None:
@@ -193,13 +193,13 @@ class Watch:
         material = self._living.material(at, self._attempt)
         return replace(material, facts=(*material.facts, *self._vitals.facts(now)))
 
-    def _judge(self, at: float) -> Iterable[Announcement]:
+    def _judge(self, at: float, whole: bool) -> Iterable[Announcement]:
         begun = time.process_time()
         with uncollected():
             material = replace(self._material(at, at), configs=())
             self.report = honest(judge(material, self._answers, planning=False))
         self._stalls_at = stalls_at(self.report.store)
-        said = list(self._teller.say(self.report, at, self.attempt))
+        said = list(self._teller.say(self.report, at, self.attempt, whole=whole))
         self._pace.judged(at, time.process_time() - begun)
         return said
 
