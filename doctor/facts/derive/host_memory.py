@@ -12,9 +12,13 @@ from doctor.facts.store import FactStore
 TELLING = ("host.oom_killer", "host.oom_scheduler", "ray.oom", "python.host_memory_error")
 """Who says that memory was the reason; SIGKILL alone does not."""
 KILLS = (*TELLING, "host.sigkill")
-NEEDS = (*(f"event:{name}" for name in KILLS), "config.params", "event:dataloader.worker_killed")
+REFUSED = "python.host_memory_error"
+NEEDS = (
+    *(f"event:{name}" for name in KILLS),
+    *("config.params", "node.memory_total", "event:dataloader.worker_killed"),
+)
 GIVES = (
-    *("hostmem.kills", "hostmem.told", "hostmem.phase"),
+    *("hostmem.kills", "hostmem.told", "hostmem.phase", "hostmem.absurd_request"),
     *("hostmem.killed_rss", "hostmem.rss_is_model", "hostmem.killed_python"),
 )
 
@@ -22,18 +26,36 @@ PHASE_ORDER = ("start", "launch", "init", "load", "training", "eval", "save", "e
 MODEL_SHARES = ((0.7, 1.6), (1.7, 2.6))
 """Resident size over the weights in 16 bit: one copy with its overhead, or one in 32 bit (or two in 16)."""
 
+NO_HOST = 64 * 1024**4
+"""Bytes that Linux can map of physical memory with page tables of four levels: no host serves a request as large."""
+TIMES = 8
+"""A request of so many times the memory of the largest node is not one that another node could serve."""
+
 
 def derive(store: FactStore) -> Iterable[Fact]:
+    absurd: dict[str, Event] = {}
     kills: dict[str, list[Event]] = {}
+    least = _no_host(store)
     for name in (*KILLS, "dataloader.worker_killed"):
         for event in store.events(name):
-            kills.setdefault(entity_of(event), []).append(event)
+            if name == REFUSED and (number(event, "requested") or 0) >= least:
+                absurd.setdefault(entity_of(event), event)
+            else:
+                kills.setdefault(entity_of(event), []).append(event)
+    for entity, event in absurd.items():
+        yield fact("hostmem.absurd_request", int(number(event, "requested") or 0), entity, event)
     for entity, events in kills.items():
         yield fact("hostmem.kills", len(events), entity, events[0])
         if telling := [event for event in events if event.name in TELLING]:
             yield fact("hostmem.told", True, entity, telling[0])
         yield from _phase(entity, events, store)
         yield from _size(entity, events, store)
+
+
+def _no_host(store: FactStore) -> float:
+    """Bytes from which a refused request says nothing of how full the host was, for no host could have served it."""
+    nodes = [value for fact in store.every("node.memory_total") if isinstance(value := fact.value, int) and value > 0]
+    return min(NO_HOST, TIMES * max(nodes, default=NO_HOST))
 
 
 def _phase(entity: str, kills: list[Event], store: FactStore) -> Iterator[Fact]:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from doctor.facts.model import Value
 from probes.files.log.segments import text_of
 
-BINARY = {"": 1, "b": 1, "byte": 1, "bytes": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+BINARY = {"": 1, "b": 1, "byte": 1, "bytes": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**50, "e": 2**60}
+DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15, "e": 10**18}
 SIZE = re.compile(r"([\d.,]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)")
 DURATION = re.compile(
     r"(?<![\d.,])([\d.,]+)\s*(d|day|h|hour|m|min|minute|s|sec|second|ms|millisecond|us|microsecond|ns)s?(?![a-z])"

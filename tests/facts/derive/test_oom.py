@@ -12,6 +12,7 @@ from doctor.facts.model import Event, Fact, Scalar, Source
 from doctor.facts.store import FactStore
 
 GIB, MIB = 1024.0**3, 1024.0**2
+TIB = 1024**4
 
 
 def shortage(text: str = "Tried to allocate 2.00 GiB", rank: int | None = None, **fields: Scalar) -> Event:
@@ -245,6 +246,21 @@ def test_a_kill_alone_does_not_say_that_memory_was_the_reason() -> None:
 
     assert told_by("host.sigkill") is None
     assert told_by("ray.oom") is True
+
+
+@pytest.mark.parametrize(
+    ("requested", "node", "absurd"),
+    [(64, None, True), (63, None, False), (17, 2, True), (15, 2, False), (64, 1024, True), (None, 2, False)],
+)
+def test_a_request_that_no_host_could_serve_does_not_say_that_the_host_was_full(
+    requested: int | None, node: int | None, absurd: bool
+) -> None:
+    fields = {} if requested is None else {"requested": float(requested * TIB)}
+    facts = [] if node is None else [Fact("node.memory_total", node * TIB, "node:n1")]
+    store = FactStore(facts, [Event("python.host_memory_error", Source("log", "job.log", 9, ""), fields)])
+    found = {fact.name: fact.value for fact in host_memory.derive(store)}
+    assert found.get("hostmem.absurd_request") == (requested * TIB if absurd and requested else None)
+    assert ("hostmem.kills" in found, "hostmem.told" in found) == (not absurd, not absurd)
 
 
 def test_a_process_on_gpu_0_and_on_its_own_gpu() -> None:

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from doctor.facts.model import EventSpec
 from probes.files.log import read_text, read_texts
+from probes.files.log.captures import convert
 from tests.probes.files.log.specs import ALL
 from tests.probes.files.log.support import events, facts, last_lines, one
 
@@ -36,6 +37,12 @@ def test_the_order_of_events_is_that_of_the_file() -> None:
 def test_captures_are_typed() -> None:
     assert one("Reduce bucket size 500,000,000\n").fields["size"] == 500_000_000
     assert one(OOM).fields["requested"] == round(2.32 * 2**30)
+
+
+def test_sizes_have_prefixes_up_to_the_largest_that_a_message_may_hold() -> None:
+    assert convert("7.25 EiB", "bytes") == round(7.25 * 2**60)
+    assert convert("2 PB", "bytes") == 2 * 10**15
+    assert convert("2 XiB", "bytes") is None
 
 
 def test_a_capture_that_does_not_convert_is_left_out() -> None:
