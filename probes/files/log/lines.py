@@ -17,6 +17,7 @@ from probes.files.log.matcher import Matcher
 from probes.files.log.patterns import Patterns
 from probes.files.log.prefix import Prefix, Style, split
 from probes.files.log.repeats import Repeats
+from probes.files.log.report import FAILED, Report, begun
 from probes.files.log.segments import LINE, Segment, text_of
 from probes.files.log.tracebacks import Traceback, Tracebacks
 
@@ -32,8 +33,6 @@ THINNED = 8
 """Occurrences of a bulk message that are read in one segment."""
 
 COMM = re.compile(r"comm 0x[0-9a-f]+ rank (\d+) nranks (\d+)")
-FAILED = re.compile(r"rank +: (\d+) \(local_rank: (\d+)\)")
-"""torchrun's summary of the processes that failed."""
 GROUP = re.compile(r"\bip=([\w.:-]+), pid=(\d+)\) world_rank=(\d+), local_rank=")
 """Ray Train's list of the workers that it started."""
 WORLD = 1 << 31
@@ -68,8 +67,8 @@ class Lines:
     _missed: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     _searched: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     _thinned_out: dict[int, int] = field(default_factory=lambda: defaultdict(int))
-    _reported: int | None = None
-    """The rank whose part of torchrun's summary is being read, and `_told` the ranks of its lines by position."""
+    _report: Report | None = None
+    """The part of torchrun's summary that is being read, and `_told` the ranks of its lines by position."""
     _told: dict[int, int] = field(default_factory=dict)
     _step: int | None = None
     _phase: str = "start"
@@ -84,6 +83,11 @@ class Lines:
     def complete(self) -> bool:
         """Have all open tracebacks their last line?"""
         return self._tracebacks.complete
+
+    @property
+    def _whole(self) -> bool:
+        """Is every line to be looked at, as what it is depends on those before?"""
+        return bool(self._tracebacks) or self._report is not None
 
     def fork(self) -> Lines:
         """A copy that reads on by itself."""
@@ -107,8 +111,8 @@ class Lines:
     def feed(self, segment: Segment) -> None:
         """Read a segment. One that holds bulk messages only is skipped, but stays at hand until the next is read."""
         found = self._found(segment) if segment.number else None
-        if found is None or self._tracebacks or not self._bulk.issuperset(found):
-            if found or found is None or self._tracebacks:
+        if found is None or self._whole or not self._bulk.issuperset(found):
+            if found or found is None or self._whole:
                 self.catch_up()
                 self._read(segment, found)
             return
@@ -233,13 +237,13 @@ class Lines:
         return chosen
 
     def _visited(self, segment: Segment, starts: list[int]) -> Iterator[tuple[int, int]]:
-        """The units to look at: those with candidates, and every one while a traceback is open."""
+        """The units to look at: those with candidates, and every one while a traceback or a summary is read."""
         size = len(segment.units)
         position, k = 0, 0
         while True:
             while k < len(starts) and starts[k] < position:
                 k += 1
-            if not self._tracebacks:
+            if not self._whole:
                 if k == len(starts):
                     return
                 position = starts[k]
@@ -270,7 +274,7 @@ class Lines:
                 before.update({k: v for k, v in groups.items() if before.get(k) is None})
             else:
                 found[spec.name] = (spec, groups)
-        if not found and not built_in and not self._tracebacks:
+        if not found and not built_in and not self._whole:
             return
         text = text_of(unit[:TEXT])
         prefix = self._of_report(split(text, self.style), position)
@@ -290,15 +294,12 @@ class Lines:
                 self._step = _step(groups["step"], self._step)
 
     def _of_report(self, prefix: Prefix, position: int) -> Prefix:
-        """torchrun's summary tells of one rank after another, in lines that are indented."""
-        if match := FAILED.search(prefix.body, 0, 400):
-            self._reported = int(match[1])
-        elif self._reported is not None and not prefix.body.startswith("  "):
-            self._reported = None
-        if self._reported is None or prefix.rank is not None:
+        """The line, with the rank that torchrun's summary tells it of."""
+        self._report = begun(prefix) or (self._report and self._report.after(prefix))
+        if self._report is None or not self._report.tells_of(prefix):
             return prefix
-        self._told[position] = self._reported
-        return replace(prefix, rank=self._reported)
+        self._told[position] = self._report.rank
+        return replace(prefix, rank=self._report.rank)
 
     def _note_rank(self, prefix: Prefix) -> None:
         if prefix.pid is not None and (match := COMM.search(prefix.body, 0, 400)):
@@ -324,7 +325,7 @@ class Lines:
         prefix = split(source.text, self.style)
         if prefix.rank is None and (told := self._told.get(raised.position)) is not None:
             prefix = replace(prefix, rank=told)
-        if self._reported is None:
+        if self._report is None:
             self._told.clear()
         hit = Hit(None, {}, source, prefix, raised.position, self._step, self._phase, raised, traceback)
         self._keep(TRACEBACK, hit, (prefix.rank, raised.exception))

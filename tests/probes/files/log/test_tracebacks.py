@@ -359,6 +359,36 @@ def test_what_comes_after_the_summary_is_nobodys() -> None:
     assert (last.rank, last.fields["exception"]) == (None, "KeyError")
 
 
+CUT = REPORT.removesuffix("\n" + "=" * 60 + "\n")
+BARE = f"{CUT.rsplit('traceback :', 1)[0]}traceback : To enable traceback see: https://pytorch.org/docs\n{'=' * 60}\n"
+"""A rank that left no traceback."""
+KNOWN = f"  {OOM}\n"
+
+
+def ranks_of_oom(text: str) -> list[int | None]:
+    return [event.rank for event in events(text) if event.name == "oom"]
+
+
+@pytest.mark.parametrize("between", ["", "+ torchrun train.py\nloading weights\n", "loading weights\n" * 40_000])
+@pytest.mark.parametrize("summary", [REPORT, BARE, f"{CUT}\nrestarting\n"])
+def test_an_indented_line_after_the_summary_is_nobodys(summary: str, between: str) -> None:
+    """Lines that nothing is known of end the summary too, however few or many they are."""
+    assert ranks_of_oom(summary + between + KNOWN) == [None]
+
+
+@pytest.mark.parametrize("between", ["", "\n", "  note: left by the worker\n", "\n  note: left by the worker\n\n"])
+def test_an_indented_line_within_the_summary_is_that_of_its_rank(between: str) -> None:
+    assert ranks_of_oom(f"{CUT}\n{between}{KNOWN}") == [2]
+
+
+def test_lines_of_another_node_neither_end_the_summary_nor_are_of_it() -> None:
+    mixed = labelled("node1: ", CUT).replace("node1:   error_file", "node2: step 4\nnode1:   error_file")
+    other = labelled("node2: ", "step 5\n" * 20)
+    assert ranks_of_oom(f"{mixed}{other}node1: {KNOWN}") == [2]
+    assert ranks_of_oom(f"{mixed}{other}node2: {KNOWN}") == [None]
+    assert ranks_of_oom(f"{mixed}{other * 20}node1: {KNOWN}") == [None]
+
+
 def test_an_exception_without_its_frames() -> None:
     (event,) = tracebacks("loading\n[rank2]: lib.worker.BackendError: the run was not ended\n[rank0] step 3\n")
     assert (event.fields["exception"], event.rank, event.source.line) == ("lib.worker.BackendError", 2, 2)
