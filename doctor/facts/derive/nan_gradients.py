@@ -20,8 +20,12 @@ GIVES = ("run.nan_gradients_at_end", "run.nan_onset")
 START_STEPS = 3
 """A first value that is no number within so many steps was not trained into being."""
 RISEN_LOSS = 1.3
-RISEN_NORM = 10.0
+RISEN_NORM = 3.0
 """A loss of so many times the least one, or a norm of so many times the usual one, was on its way to infinity."""
+ENOUGH = 20
+"""Finite values after which a loss alone, or one that is printed every so often, shows a training that went well."""
+FAR_APART = 10
+"""Steps from one line to the next between which a training may diverge unseen."""
 
 
 def derive(store: FactStore) -> Iterable[Fact]:
@@ -63,12 +67,20 @@ def _onset(entity: str, first: Event, steps: list[Event], begun: bool) -> Iterat
         kind = "start"
     elif len(losses) < 2:
         return
-    elif losses[-1] > RISEN_LOSS * min(losses) or (len(norms) >= 3 and norms[-1] > RISEN_NORM * median(norms[:-1])):
+    elif losses[-1] > RISEN_LOSS * min(losses) or (len(norms) >= 2 and norms[-1] > RISEN_NORM * median(norms[:-1])):
         kind = "after_rise"
+    elif len(losses) < ENOUGH and (not norms or _apart(before) > FAR_APART):
+        return
     else:
         kind = "sudden"
     because = (*(step.source for step in before[-1:]), first.source)
     yield Fact("run.nan_onset", kind, entity, Source("derived"), None, Quality.DERIVED, because)
+
+
+def _apart(events: list[Event]) -> float:
+    """Steps between two lines, as far as the lines tell."""
+    numbers = sorted({step for event in events if math.isfinite(step := _value(event, "step"))})
+    return (numbers[-1] - numbers[0]) / (len(numbers) - 1) if len(numbers) > 1 else 0.0
 
 
 def _line(event: Event) -> tuple[str, int | None]:

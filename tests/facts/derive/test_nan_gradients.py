@@ -34,15 +34,14 @@ def test_the_search_for_a_loss_scale_passes() -> None:
     assert run("........") is None
 
 
-def onset(*steps: tuple[float, float], first: int = 100) -> object:
-    """Steps as loss and norm of the gradients, numbered from `first` on."""
+def onset(*steps: tuple[float, float | None], first: int = 100, every: int = 1) -> object:
+    """Steps as loss and norm of the gradients, which not every program prints, numbered from `first` on."""
     events = []
     for at, (loss, norm) in enumerate(steps):
         source = Source("log", "job.log", at, "x")
-        events.append(
-            Event("progress.step", source, {"step": first + at, "loss": loss, "grad_norm": norm}, order=2 * at)
-        )
-        if norm != norm:
+        fields = {"step": first + at * every, "loss": loss} | ({} if norm is None else {"grad_norm": norm})
+        events.append(Event("progress.step", source, fields, order=2 * at))
+        if norm != norm or loss != loss:
             events.append(Event("numerics.nan_gradient", source, {}, order=2 * at + 1))
     return _fact(events, "run.nan_onset")
 
@@ -60,6 +59,24 @@ def test_the_loss_of_the_step_whose_gradients_are_nan_counts_as_before() -> None
 def test_a_loss_or_gradients_that_rise_come_first_where_a_training_diverges() -> None:
     assert onset((2.6, 7.0), (3.0, 8.0), (4.1, 9.0), (NAN, NAN)) == "after_rise"
     assert onset((2.6, 7.0), (2.6, 8.0), (2.7, 90.0), (2.7, NAN)) == "after_rise"
+
+
+def test_norms_of_a_few_times_the_usual_are_a_rise_while_the_loss_still_falls() -> None:
+    assert onset((10.4, 12.0), (9.1, 8.0), (7.9, 15.0), (7.5, 60.0), (NAN, NAN)) == "after_rise"
+    assert onset((10.4, 12.0), (9.1, 8.0), (7.9, 15.0), (7.5, 20.0), (NAN, NAN)) == "sudden"
+
+
+def test_a_few_losses_alone_do_not_tell_that_a_training_went_well() -> None:
+    falling = [(10.4 - step / 10, None) for step in range(30)]
+    assert onset(*falling[:4], (NAN, None)) is None
+    assert onset(*falling, (NAN, None)) == "sudden"
+
+
+def test_between_lines_far_apart_a_training_may_diverge_unseen() -> None:
+    usual = [(2.9, 1.1), (2.8, 1.0), (2.7, 1.2)]
+    assert onset(*usual, (NAN, NAN), every=100) is None
+    assert onset(*usual, (NAN, NAN), every=10) == "sudden"
+    assert onset(*usual * 7, (NAN, NAN), every=100) == "sudden"
 
 
 def test_the_first_steps_of_a_run_have_nothing_before_them() -> None:
