@@ -18,8 +18,18 @@ _RICH_CODE = re.compile(r"[│|] [❱>] *\d+ ([^\n]{1,400})")
 _CELL = re.compile(r"((?:Cell|Input) In ?\[\d+\])(?:, line \d+)?(?:, in ([^(\n]{1,200}))?")
 _IPYTHON = re.compile(r"(?:File )?([~/<][^\s:]{1,500}>?|[A-Za-z]:\\[^\s:]{1,500})(?::\d+)?,? in ([^(\n]{1,200})")
 _IPYTHON_CODE = re.compile(r"-{1,8}> *\d+ ([^\n]{1,400})")
+_TORCH = (
+    r"torch[/\\](?:_[a-z]\w*(?:[/\\]|\.py$)|(?:functional|serialization|storage)\.py$|"
+    r"(?:accelerator|amp|ao|autograd|backends|compiler|cpu|cuda|distributed|distributions|export|fft|func|futures|fx|jit|"
+    r"linalg|masked|mps|mtia|multiprocessing|nested|nn|onnx|optim|package|profiler|quantization|sparse|special|utils|xpu)"
+    r"[/\\])"
+)
+"""Torch outside of an environment, as built from its sources; a folder of that name with other contents is a user's."""
+_COMPILED = r"torchinductor_[^/\\]+[/\\]|\.triton[/\\]|\.?triton[_-]cache[/\\]"
+"""Code that torch and Triton generate, in their caches."""
 _LIBRARY = re.compile(
-    r"[/\\](?:(?:site|dist)-packages|[Ll]ib[/\\]python\d[\d.]*|torch[/\\](?:_?[a-z]+))[/\\]|[/\\]bin[/\\][^/\\]+$|^[<.]"
+    rf"[/\\](?:(?:site|dist)-packages[/\\]|[Ll]ib(?:64)?[/\\]python\d[\d.]*[/\\]|{_TORCH}|{_COMPILED})"
+    r"|[/\\]bin[/\\](?![^/\\]*\.py$)[^/\\]+$|^<|^\.\.\."
 )
 """Files of installed packages, Python and torch; programs that start others; no file; and what rich has cut off."""
 _NUMBERED = re.compile(r"\s{2,}\d+(?: |$)")
