@@ -45,8 +45,11 @@ def derive(store: FactStore) -> Iterable[Fact]:
     for entity, event in absurd.items():
         yield fact("hostmem.absurd_request", int(number(event, "requested") or 0), entity, event)
     for entity, events in kills.items():
+        telling = [event for event in events if event.name in TELLING]
+        if entity in absurd and not telling:
+            continue  # the launcher kills those that are left
         yield fact("hostmem.kills", len(events), entity, events[0])
-        if telling := [event for event in events if event.name in TELLING]:
+        if telling:
             yield fact("hostmem.told", True, entity, telling[0])
         yield from _phase(entity, events, store)
         yield from _size(entity, events, store)
