@@ -145,9 +145,9 @@ def _tells_a_failure(name: str, situation: Situation) -> bool:
 def _failed(event: Event, situation: Situation) -> bool:
     """Of what tells a failure: does it show one? Not an exception or a report of an end after which the job went on.
 
-    Where ranks are labelled, what belongs to one or two steps may only have been on its way: the launcher reads their
-    errors and their output apart from each other. A lone message, as programs print it of what they caught, shows one
-    only as the last words of a rank that was not done.
+    What belongs to one or two steps may only have been on its way: launchers read the errors and the output of a rank
+    apart from each other, and where ranks have no labels it may be another's. A lone message, as programs print it of
+    what they caught, shows a failure only as the last words of a rank that was not done.
     """
     spec = situation.specs.get(event.name)
     if not (event.name == TRACEBACK or (spec is not None and (spec.follows or spec.raised))):
@@ -155,8 +155,8 @@ def _failed(event: Event, situation: Situation) -> bool:
     told = situation.milestones.get(event.source.path, ())
     if is_lone(event) and was_finished(event, told, situation.specs):
         return False
-    unlabelled = event.rank is None and event.local_rank is None
-    enough = 1 if unlabelled or is_lone(event) else GOES_ON
+    mixed = event.name == TRACEBACK or event.rank is not None or event.local_rank is not None
+    enough = GOES_ON if mixed and not is_lone(event) else 1
     return not went_on(event, told, enough) or uncaught(event) or restarted(event, told)
 
 

@@ -60,9 +60,16 @@ def test_an_exception_after_which_the_job_went_on_or_was_done_is_no_failure(text
         steps(1, 40) + LONE,
         bars(1, 50) + LONE + bars(51, 51),
         steps(1, 20, "[rank0]: ") + steps(1, 19, "[rank1]: ") + "[rank1]: " + LONE + steps(21, 22, "[rank0]: "),
+        steps(1, 20) + FAILED.format(outermost="main") + steps(21, 22),
         steps(1, 40) + END + FAILED.format(outermost="main"),
     ],
-    ids=["last words", "a bar drawn once more", "another rank went on", "with frames after the end"],
+    ids=[
+        "last words",
+        "a bar drawn once more",
+        "another rank went on",
+        "two steps on their way",
+        "with frames after the end",
+    ],
 )
 def test_the_last_words_of_a_rank_are_one(text: str, base: RuleBase) -> None:
     assert verdict(text, base) is not Verdict.HEALTHY
