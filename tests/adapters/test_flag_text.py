@@ -53,7 +53,7 @@ def test_flags_are_settings_by_their_own_names(framework: str, text: str, settin
 def test_what_a_person_must_fill_in_or_do_is_no_setting(framework: str, text: str) -> None:
     with pytest.raises(Unavailable) as reason:
         own_settings(framework, text)
-    assert str(reason.value) and reason.value.zh
+    assert reason.value.text.en and reason.value.text.zh
 
 
 @pytest.mark.parametrize("word", ["<interface>", "eth0", "=mlx5_0,mlx5_1", "/shared/fr_", "N", "a...b"])

@@ -93,9 +93,9 @@ def test_text_and_json_tell_the_same() -> None:
     data = json.loads(render(found))
     assert [one["quantity"] for one in data["overall"]] == [one.quantity for one in found.overall]
     assert data["overall"][0]["all"]["median"] == found.overall[0].every.median
-    for lang in ("en", "zh"):
+    for lang, name in (("en", "step time"), ("zh", "单步时间")):
         stream = io.StringIO()
         print_accuracy(found, stream, lang, color=False)
         text = stream.getvalue()
-        assert "step time" in text and f"{100 * found.overall[0].every.median:.1f} %" in text
+        assert name in text and f"{100 * found.overall[0].every.median:.1f} %" in text
         assert "\x1b" not in text

@@ -79,7 +79,8 @@ def test_the_node_with_another_driver_is_named(shell: str, tmp_path: Path, monke
     answers = ask(["n1", "n2", "n3"], reach(shell, seconds=PATIENCE), tmp_path)
     assert [answer.reason for answer in answers] == ["", "", ""]
     report = report_of(answers)
-    (root,) = (root for root in report.diagnosis.roots if root.rule.id == "LCH013")
+    # Not among the roots alone: a job that hangs on this machine, as those of other tests, would stand above it.
+    (root,) = (found for found in report.diagnosis.findings if found.rule.id == "LCH013")
     (odd,) = (fact for fact in report.store.every("node.odd") if "535.129.03" in str(fact.value))
     # All three run here under one name: the second and the third are called as they were asked.
     assert odd.entity == "node:n3" and "node:n3" in root.entities

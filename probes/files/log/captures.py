@@ -12,7 +12,7 @@ BINARY = {"": 1, "b": 1, "byte": 1, "bytes": 1, "k": 2**10, "m": 2**20, "g": 2**
 DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15, "e": 10**18}
 SIZE = re.compile(r"([\d.,]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)")
 DURATION = re.compile(
-    r"(?<![\d.,])([\d.,]+)\s*(d|day|h|hour|m|min|minute|s|sec|second|ms|millisecond|us|microsecond|ns)s?(?![a-z])"
+    r"(?<![\d.,])([\d.,]+)\s*(d|day|h|hour|ms|millisecond|m|min|minute|s|sec|second|us|microsecond|ns)s?(?![a-z])"
 )
 SECONDS = {
     "d": 86400.0, "day": 86400.0, "h": 3600.0, "hour": 3600.0, "m": 60.0, "min": 60.0, "minute": 60.0,

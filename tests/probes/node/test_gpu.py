@@ -112,9 +112,10 @@ def test_an_old_card_answers_what_it_knows(tmp_path: Path) -> None:
 def test_no_driver_is_said_and_is_no_fault(capsys: pytest.CaptureFixture[str]) -> None:
     if Path("/proc/driver/nvidia").exists():
         pytest.skip("this machine has an NVIDIA driver")
-    assert run(["run", "--no-input"]) == 0
-    shown = capsys.readouterr().out
-    assert "no NVIDIA driver here" in shown and "healthy" in shown
+    assert run(["run", "--no-input", "--json"]) in (0, 1)  # other jobs of this machine may hang, as tests have them do
+    told = json.loads(capsys.readouterr().out)
+    assert any("no NVIDIA driver here" in gap["why"] for gap in told["not_checked"])
+    assert not [one["rule"] for one in told["findings"] if not one["rule"].startswith(("HNG", "LCH"))]
 
 
 def test_a_card_that_is_cut_into_slices_is_a_note_and_no_alarm(tmp_path: Path) -> None:

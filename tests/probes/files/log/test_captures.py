@@ -10,7 +10,8 @@ from probes.files.log.captures import convert
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("10m 7s", 607.0), ("1h2m3.5s", 3723.5), ("0:30:00", 1800.0), ("2.5", 2.5)]
+    ("text", "seconds"),
+    [("10m 7s", 607.0), ("1h2m3.5s", 3723.5), ("0:30:00", 1800.0), ("2.5", 2.5), ("16 ms", 0.016), ("3 mins", 180.0)],
 )
 def test_seconds(text: str, seconds: float) -> None:
     assert convert(text, "seconds") == pytest.approx(seconds)
