@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from doctor.messages_attach import TEXTS as ATTACH
 from doctor.messages_bundle import TEXTS as BUNDLE
 from doctor.messages_compare import TEXTS as COMPARE
+from doctor.messages_coverage import TEXTS as COVERAGE
 from doctor.messages_html import TEXTS as HTML
 from doctor.messages_memory import TEXTS as MEMORY
 from doctor.messages_plan import TEXTS as PLAN
@@ -23,6 +24,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     **PLAN,
     **REASONS,
     **COMPARE,
+    **COVERAGE,
     **MEMORY,
     **TUI,
     **WATCH,
@@ -225,37 +227,6 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "nothing handed over tells {names} and {n} more",
         "提供的材料中没有 {names} 等（另有 {n} 项）",
     ),
-    "provider.job_config": ("the job's configuration (launch script, config file)", "作业配置（启动脚本、配置文件）"),
-    "provider.node_dump": (
-        "the state of the nodes (nvidia-smi -q, dmesg, df, ip addr)",
-        "节点状态（nvidia-smi -q、dmesg、df、ip addr）",
-    ),
-    "provider.log": ("logs of the ranks", "各 rank 的日志"),
-    "provider.table": ("tables (traces, expert loads, benchmarks)", "表格（trace、专家负载、基准测试）"),
-    "provider.flight_recorder": ("flight recorder dumps", "飞行记录器转储"),
-    "provider.trace": ("traces of the PyTorch profiler", "性能剖析 trace"),
-    "provider.memory_snapshot": (
-        "snapshots of GPU memory (torch.cuda.memory._dump_snapshot)",
-        "显存快照（torch.cuda.memory._dump_snapshot）",
-    ),
-    "provider.expert_loads": (
-        "loads of the experts (tokens per expert and layer)",
-        "专家负载（各层各专家的 token 数）",
-    ),
-    "provider.recording": (
-        "recordings of the job itself (doctor.recorder.attach in its script)",
-        "作业内记录（在脚本中调用 doctor.recorder.attach）",
-    ),
-    "provider.stacks": (
-        "stacks of the ranks (py-spy dump, faulthandler)",
-        "各 rank 的调用栈（py-spy dump、faulthandler）",
-    ),
-    "provider.nsys": (
-        "exports of Nsight Systems (nsys export --type sqlite)",
-        "Nsight Systems 导出（nsys export --type sqlite）",
-    ),
-    "provider.what_if": ("tables of timed operations of every worker", "各进程的算子计时表"),
-    "provider.other": ("other facts", "其他事实"),
     "failed.fact": ("{name} of {where}", "{where} 的 {name}"),
     "rules.left_out": ("rule file {path}", "规则文件 {path}"),
     "rules.more": (" (and {n} more)", "（另有 {n} 处）"),

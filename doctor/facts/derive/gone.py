@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from doctor.facts.model import Event, Fact, Quality, Value
+from doctor.facts.model import Event, Fact, Quality, Source, Value
 from doctor.facts.store import FactStore
 
 TIMED_OUT = "gloo.timeout"
@@ -43,7 +43,7 @@ def derive(store: FactStore) -> Iterator[Fact]:
             continue
         ranks = _ranks(store, run)
         silent = ranks - set(peers)
-        if len(ranks) < FEWEST or len(silent) != 1 or silent & (_failed(store) | _spoke(store, run)):
+        if len(ranks) < FEWEST or len(silent) != 1 or silent & (failed(store) | _spoke(store, run)):
             continue
         rank = silent.pop()
         heard = any(event.rank == rank for event in store.events() if event.run == run)
@@ -70,14 +70,11 @@ def _ranks(store: FactStore, run: str) -> set[int]:
     return every if seen == every or reported else set()
 
 
-def _failed(store: FactStore) -> set[int]:
-    """Ranks that tell of a failure of their own."""
-    follow = {event.source for event in store.events() if event.fields.get("follows")}
-    return {
-        event.rank
-        for event in store.events()
-        if event.rank is not None and event.fields.get("symptom") == "fatal" and event.source not in follow
-    }
+def failed(store: FactStore, besides: Collection[Source] = ()) -> set[int]:
+    """Ranks that tell of a failure of their own, in other lines than `besides`."""
+    follow = {*besides, *(event.source for event in store.events() if event.fields.get("follows"))}
+    fatal = [event for event in store.events() if event.fields.get("symptom") == "fatal" and event.source not in follow]
+    return {event.rank for event in fatal if event.rank is not None}
 
 
 def _spoke(store: FactStore, run: str) -> set[int]:

@@ -12,7 +12,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from doctor.facts.model import Event, Fact, Quality, Source, Value
+from doctor.facts.derive.gone import MOST, failed
+from doctor.facts.model import Event, Fact, Quality, Value
 from doctor.facts.store import FactStore
 
 TIMED_OUT = ("gloo.timeout", "torch.watchdog_timeout", "torch.barrier_timeout")
@@ -21,7 +22,6 @@ GROUPS = ("config.tp", "config.pp", "config.cp", "config.ep")
 SEVERAL = re.compile(r"\bi?(?:send|recv)\b|_(?:send|recv)|(?:send|recv)_|p2p|pipeline|\bgroup\s*=")
 """In the code, or the name of the place, of a call that is not one of all ranks."""
 NEEDS = (*(f"event:{name}" for name in (*TIMED_OUT, *LOST)), "config.world_size", *GROUPS)
-MOST = 1 << 17
 GIVES = ("failure.elsewhere", "failure.others_at", "failure.others")
 
 
@@ -32,7 +32,7 @@ def derive(store: FactStore) -> Iterator[Fact]:
     for run, waits in _waits(store).items():
         if set(waits) != _ranks(store, run) or any(SEVERAL.search(_frame(event)) for event in waits.values()):
             continue
-        if set(waits) & _failed(store, {event.source for event in waits.values()}):
+        if set(waits) & failed(store, {event.source for event in waits.values()}):
             continue
         ranks_at: dict[str, list[int]] = defaultdict(list)
         for rank, event in waits.items():
@@ -59,13 +59,6 @@ def _ranks(store: FactStore, run: str) -> set[int]:
 def _number(store: FactStore, name: str) -> int:
     fact = store.get(name)
     return fact.value if fact is not None and isinstance(fact.value, int) else 0
-
-
-def _failed(store: FactStore, waits: set[Source]) -> set[int]:
-    """Ranks that tell of a failure of their own, beside their wait."""
-    follow = waits | {event.source for event in store.events() if event.fields.get("follows")}
-    fatal = [event for event in store.events() if event.fields.get("symptom") == "fatal" and event.source not in follow]
-    return {event.rank for event in fatal if event.rank is not None}
 
 
 def _waits(store: FactStore) -> Mapping[str, dict[int, Event]]:

@@ -128,13 +128,17 @@ def straggler(streams: Sequence[Stream]) -> Iterator[Fact]:
     for measure, name in TIMED.items():
         found = _sudden(ranked, measure) or _lasting(ranked, measure)
         if found is not None:
-            rank, ratio = found
-            where, sources = f"rank:{rank}", [ranked[rank].last]
-            yield fact("live.slow_rank", True, where, sources)
-            yield fact("live.slow_rank_ratio", round(min(ratio, MOST_TIMES), 2), where, sources)
-            yield fact("live.slow_rank_of", name, where, sources)
+            yield from _slow("live.slow_rank", ranked, found, name)
             return
     yield from _of_two(ranked)
+
+
+def _slow(told: str, ranked: Mapping[int, Stream], found: tuple[int, float], measure: str) -> Iterator[Fact]:
+    rank, ratio = found
+    where, sources = f"rank:{rank}", [ranked[rank].last]
+    yield fact(told, True, where, sources)
+    yield fact("live.slow_rank_ratio", round(min(ratio, MOST_TIMES), 2), where, sources)
+    yield fact("live.slow_rank_of", measure, where, sources)
 
 
 def _of_two(ranked: Mapping[int, Stream]) -> Iterator[Fact]:
@@ -143,11 +147,7 @@ def _of_two(ranked: Mapping[int, Stream]) -> Iterator[Fact]:
         return
     for measure, name in TIMED.items():
         if (found := slower_of_two(ranked, measure)) is not None:
-            rank, ratio = found
-            where, sources = f"rank:{rank}", [ranked[rank].last]
-            yield fact("live.slow_of_two", True, where, sources)
-            yield fact("live.slow_rank_ratio", round(min(ratio, MOST_TIMES), 2), where, sources)
-            yield fact("live.slow_rank_of", name, where, sources)
+            yield from _slow("live.slow_of_two", ranked, found, name)
             return
 
 

@@ -33,3 +33,8 @@ def facts(**texts: str) -> dict[tuple[str, str], object]:
     """Facts of logs given as name=text, by name and entity."""
     reading = read_texts([(f"{name}.log", text.encode()) for name, text in texts.items()], ALL)
     return {(fact.name, fact.entity): fact.value for fact in reading.facts}
+
+
+def labelled(label: str, text: str) -> str:
+    """`text` with a label before each of its lines."""
+    return "".join(f"{label}{line}\n" for line in text.splitlines())
