@@ -5,6 +5,7 @@ Where nobody watched, the same statistics as of a watched job are run over the s
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -23,6 +24,7 @@ NEEDS = (
         "event:torch.watchdog_timeout",
         "event:torch.timeout_set",
         "event:gpu.capacity",
+        "env.DEEPSPEED_TIMEOUT",
         "gpu.memory_total",
         "gpu.name",
         "config.gpu_model",
@@ -50,7 +52,7 @@ FRAMEWORKS = {
     "torchtitan": 100.0,
 }
 """Those that frameworks set by themselves: the Trainer of transformers and what is built on it (ddp_timeout in
-src/transformers/training_args.py), DeepSpeed (deepspeed/constants.py, default_pg_timeout), Lightning
+src/transformers/training_args.py), DeepSpeed (deepspeed/constants.py, default_pg_timeout: DEEPSPEED_TIMEOUT in minutes), Lightning
 (lightning/fabric/strategies/ddp.py, timeout), torchtitan from the second step on (torchtitan/config/job_config.py,
 Comm.train_timeout_seconds). Megatron-LM sets the ten minutes of NCCL."""
 
@@ -108,7 +110,10 @@ def time_out(store: FactStore) -> tuple[float, bool, Source | None]:
     for event in store.events("torch.watchdog_timeout"):
         if (milliseconds := number(event, "timeout_ms")) is not None and milliseconds > 0:
             return milliseconds / 1000, True, event.source
-    framework = store.get("config.framework")
+    framework, minutes = store.get("config.framework"), store.get("env.DEEPSPEED_TIMEOUT")
+    own = framework is not None and framework.value in ("deepspeed", "openrlhf")  # others hand DeepSpeed theirs
+    if own and minutes is not None and re.fullmatch(r"0*[1-9]\d{0,6}", str(minutes.value)):
+        return int(str(minutes.value)) * UNITS["minutes"], True, minutes.source
     if framework is not None and (usual := FRAMEWORKS.get(str(framework.value))) is not None:
         return usual, False, framework.source
     backend = store.get("config.backend")
