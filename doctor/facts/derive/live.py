@@ -52,9 +52,9 @@ FRAMEWORKS = {
     "torchtitan": 100.0,
 }
 """Those that frameworks set by themselves: the Trainer of transformers and what is built on it (ddp_timeout in
-src/transformers/training_args.py), DeepSpeed (deepspeed/constants.py, default_pg_timeout: DEEPSPEED_TIMEOUT in minutes), Lightning
-(lightning/fabric/strategies/ddp.py, timeout), torchtitan from the second step on (torchtitan/config/job_config.py,
-Comm.train_timeout_seconds). Megatron-LM sets the ten minutes of NCCL."""
+src/transformers/training_args.py), DeepSpeed (deepspeed/constants.py, default_pg_timeout: DEEPSPEED_TIMEOUT, in
+minutes), Lightning (lightning/fabric/strategies/ddp.py, timeout), torchtitan from the second step on
+(torchtitan/config/job_config.py, Comm.train_timeout_seconds). Megatron-LM sets the ten minutes of NCCL."""
 
 
 def derive(store: FactStore) -> Iterator[Fact]:
